@@ -1,0 +1,1 @@
+"""From lowered IR to a target's binary, and its launch."""

@@ -1,0 +1,1 @@
+"""The vocabulary of the IR. Imports nothing else of tileopt."""

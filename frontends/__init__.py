@@ -1,0 +1,1 @@
+"""From source text or another IR to the tile and simt dialects."""

@@ -1,0 +1,1 @@
+"""The compiler's passes: one pass a file, the file named as the pass."""

@@ -1,0 +1,1 @@
+"""Passes that derive facts and change no code."""

@@ -1,0 +1,1 @@
+"""Passes that choose and fold the layouts of tiles."""

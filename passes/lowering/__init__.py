@@ -1,0 +1,1 @@
+"""Passes from one level of the IR to the next one down."""

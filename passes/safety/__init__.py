@@ -1,0 +1,1 @@
+"""Passes that prove bounds and ownership."""

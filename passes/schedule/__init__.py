@@ -1,0 +1,1 @@
+"""Passes that decide when and by which warps work is done."""
