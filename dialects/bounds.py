@@ -1,0 +1,61 @@
+"""`#tile.bounds`: what was found out about the bounds of one access, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+
+class Outcome(StrEnum):
+    """From the cheapest to the dearest."""
+
+    PROVED = "proved"  # no element of the access can be outside
+    LAUNCH = "launch"  # true if a condition holds that the host checks once a launch
+    HOISTED = "hoisted"  # a uniform test chooses between an unmasked and a masked path
+    MASKED = "masked"  # outside elements read as padding and are not written
+    CHECKED = "checked"  # each access is tested and traps
+
+
+@irdl_attr_definition
+class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
+    """`#tile.bounds<masked [0, 1] "reason">`: the outcome, the axes that still need a test, and the reason."""
+
+    name = "tile.bounds"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Outcome, tuple[int, ...], str]:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            word = parser.parse_identifier()
+            if word not in tuple(Outcome):
+                parser.raise_error(f"an outcome is one of {', '.join(Outcome)}", start)
+            axes = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False, allow_negative=False)
+            )
+            reason = parser.parse_optional_str_literal() or ""
+        return Outcome(word), tuple(axes), reason
+
+    def print_parameter(self, printer: Printer) -> None:
+        outcome, axes, reason = self.data
+        printer.print_string(f"<{outcome} {list(axes)}")
+        if reason:
+            printer.print_string(" ")
+            printer.print_string_literal(reason)
+        printer.print_string(">")
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.data[0]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Axes along which elements may be outside."""
+        return self.data[1]
+
+    @property
+    def reason(self) -> str:
+        return self.data[2]

@@ -1,0 +1,164 @@
+"""All that a pass may ask of the hardware: `Target`, `Feature`, `Atom`. Backends register values; passes look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Operation
+
+from tileopt.dialects.diagnostics import TargetError
+from tileopt.dialects.layout import Bases, Coord, Layout
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TARGET_ATTRIBUTE = "tile.target"
+
+
+class Feature(StrEnum):
+    """What one generation of hardware has and another lacks."""
+
+    CP_ASYNC = "cp.async"
+    LDMATRIX = "ldmatrix"
+    STMATRIX = "stmatrix"
+    BF16 = "bf16 arithmetic"
+    MBARRIER = "mbarrier"
+    TMA = "tma"
+    CLUSTERS = "clusters"
+    SETMAXNREG = "setmaxnreg"
+    WGMMA = "wgmma"
+    TCGEN05 = "tcgen05"
+
+
+class Space(StrEnum):
+    """Where an atom demands an operand."""
+
+    REGISTER = "register"
+    SHARED = "shared"
+    TENSOR = "tensor"
+
+
+class Scope(StrEnum):
+    """Which threads issue an atom together."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Bases of one operand of one atom over registers and lanes."""
+
+    shape: Coord
+    regs: Bases
+    lanes: Bases
+
+    def tiled(self, shape: Coord, warp_axes: Iterable[int | None]) -> Layout:
+        """The layout of a tile of `shape`: warp bit i lies on axis `warp_axes[i]` (None: replica), repeats do the rest."""
+        extents = list(self.shape)
+        warps: list[Coord] = []
+        for axis in warp_axes:
+            warps.append(tuple(extents[axis] if a == axis else 0 for a in range(len(shape))))
+            if axis is not None:
+                extents[axis] *= 2
+        return Layout(shape, self.regs, self.lanes, tuple(warps))
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One tensor-core (or FMA) instruction as a row of data.
+
+    `shape` is (m, n, k). `a`, `b`, `acc`: element types' names. `fragments`: layouts of the operands that are in
+    registers, by name "a", "b", "acc". `reference(a, b, acc)` computes one atom with NumPy. `preference`: higher wins
+    among the legal ones. `exact`: bit-faithful to products and sums in the accumulator's type.
+    """
+
+    name: str
+    shape: tuple[int, int, int]
+    a: str
+    b: str
+    acc: str
+    min_arch: int
+    scope: Scope
+    a_space: Space = Space.REGISTER
+    b_space: Space = Space.REGISTER
+    asynchronous: bool = False
+    fragments: dict[str, Fragment] = field(default_factory=dict)
+    preference: int = 0
+    reference: Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that code can be made for.
+
+    `arch`: compute capability times ten (0 for a CPU). `default_warps`: warps of a block where no hint says otherwise.
+    `shared_bytes`: most shared memory of one block. `vector_bytes`: widest access of one thread.
+    """
+
+    name: str
+    kind: str  # "cpu" or "cuda"
+    arch: int
+    features: frozenset[Feature] = frozenset()
+    atoms: tuple[Atom, ...] = ()
+    default_warps: int = 4
+    max_threads: int = 1024
+    shared_bytes: int = 48 * 1024
+    registers: int = 255
+    vector_bytes: int = 16
+    default_stages: int = 1
+
+    def has(self, feature: Feature) -> bool:
+        return feature in self.features
+
+    def atom(self, name: str) -> Atom:
+        """The atom of this name. Raises TargetError where the target has none such."""
+        for atom in self.atoms:
+            if atom.name == name:
+                return atom
+        known = ", ".join(a.name for a in self.atoms) or "none"
+        raise TargetError("target/unknown-atom", f"{self.name} has no atom '{name}'", help=f"it has: {known}")
+
+
+_TARGETS: dict[str, Callable[[], Target]] = {}
+_MADE: dict[str, Target] = {}
+
+
+def register_target(name: str, make: Callable[[], Target]) -> None:
+    """Adds a target under `name`; `make` is called when it is first asked for."""
+    _TARGETS[name] = make
+    _MADE.pop(name, None)
+
+
+def target_names() -> tuple[str, ...]:
+    return tuple(_TARGETS)
+
+
+def get_target(name: str) -> Target:
+    """The target of this name. Raises TargetError where there is none."""
+    if name not in _MADE:
+        if name not in _TARGETS:
+            raise TargetError("target/unknown", f"unknown target '{name}'", help=f"known: {', '.join(_TARGETS)}")
+        _MADE[name] = _TARGETS[name]()
+    return _MADE[name]
+
+
+def target_of(op: Operation) -> Target:
+    """The target that the module around `op` names in `tile.target`. Raises TargetError where none is named."""
+    top: Operation | None = op
+    while top is not None:
+        named = top.attributes.get(TARGET_ATTRIBUTE)
+        if named is not None:
+            return get_target(getattr(named, "data", str(named)))
+        top = top.parent_op()
+    raise TargetError(
+        "target/missing",
+        "this pass needs a target and the module names none",
+        help=f'give --target, or write builtin.module attributes {{{TARGET_ATTRIBUTE} = "sm_90a"}}',
+    )
+
+
