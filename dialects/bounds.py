@@ -27,14 +27,17 @@ class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
     name = "tile.bounds"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[Outcome, tuple[int, ...], str]:
+    def parse_parameter(
+        cls, parser: AttrParser
+    ) -> tuple[Outcome, tuple[int, ...], str]:
         with parser.in_angle_brackets():
             start = parser.pos
             word = parser.parse_identifier()
             if word not in tuple(Outcome):
                 parser.raise_error(f"an outcome is one of {', '.join(Outcome)}", start)
             axes = parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False, allow_negative=False)
+                parser.Delimiter.SQUARE,
+                lambda: parser.parse_integer(allow_boolean=False, allow_negative=False),
             )
             reason = parser.parse_optional_str_literal() or ""
         return Outcome(word), tuple(axes), reason

@@ -55,7 +55,11 @@ class DType:
 
 
 _ROWS = [("bool", "b", 8)]
-_ROWS += [(f"{'i' if kind == 'i' else 'u'}{bits}", kind, bits) for bits in (8, 16, 32, 64) for kind in "iu"]
+_ROWS += [
+    (f"{'i' if kind == 'i' else 'u'}{bits}", kind, bits)
+    for bits in (8, 16, 32, 64)
+    for kind in "iu"
+]
 _ROWS += [("f16", "f", 16), ("bf16", "f", 16), ("f32", "f", 32), ("f64", "f", 64)]
 _ROWS += [("f8e4m3fn", "f", 8), ("f8e5m2", "f", 8)]
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
@@ -77,7 +81,11 @@ def _numpy(name: str) -> np.dtype[np.generic]:
     import ml_dtypes
     import numpy as np
 
-    special = {"bf16": ml_dtypes.bfloat16, "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
+    special = {
+        "bf16": ml_dtypes.bfloat16,
+        "f8e4m3fn": ml_dtypes.float8_e4m3fn,
+        "f8e5m2": ml_dtypes.float8_e5m2,
+    }
     if name in special:
         return np.dtype(special[name])
     kind = DTYPES[name].kind
@@ -87,7 +95,10 @@ def _numpy(name: str) -> np.dtype[np.generic]:
 @lru_cache(maxsize=64)
 def from_numpy(dtype: np.dtype[np.generic]) -> DType | None:
     """The element type of a NumPy dtype, or None where there is none (big-endian, complex, object, ...)."""
-    return next((d for name, d in DTYPES.items() if _numpy(name) == dtype and dtype.isnative), None)
+    return next(
+        (d for name, d in DTYPES.items() if _numpy(name) == dtype and dtype.isnative),
+        None,
+    )
 
 
 def element_type(type_: Attribute) -> Attribute:

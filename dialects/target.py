@@ -62,7 +62,9 @@ class Fragment:
         extents = list(self.shape)
         warps: list[Coord] = []
         for axis in warp_axes:
-            warps.append(tuple(extents[axis] if a == axis else 0 for a in range(len(shape))))
+            warps.append(
+                tuple(extents[axis] if a == axis else 0 for a in range(len(shape)))
+            )
             if axis is not None:
                 extents[axis] *= 2
         return Layout(shape, self.regs, self.lanes, tuple(warps))
@@ -89,7 +91,13 @@ class Atom:
     asynchronous: bool = False
     fragments: dict[str, Fragment] = field(default_factory=dict)
     preference: int = 0
-    reference: Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
+    reference: (
+        Callable[
+            [np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]],
+            np.ndarray[Any, Any],
+        ]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,11 @@ class Target:
             if atom.name == name:
                 return atom
         known = ", ".join(a.name for a in self.atoms) or "none"
-        raise TargetError("target/unknown-atom", f"{self.name} has no atom '{name}'", help=f"it has: {known}")
+        raise TargetError(
+            "target/unknown-atom",
+            f"{self.name} has no atom '{name}'",
+            help=f"it has: {known}",
+        )
 
 
 _TARGETS: dict[str, Callable[[], Target]] = {}
@@ -142,7 +154,11 @@ def get_target(name: str) -> Target:
     """The target of this name. Raises TargetError where there is none."""
     if name not in _MADE:
         if name not in _TARGETS:
-            raise TargetError("target/unknown", f"unknown target '{name}'", help=f"known: {', '.join(_TARGETS)}")
+            raise TargetError(
+                "target/unknown",
+                f"unknown target '{name}'",
+                help=f"known: {', '.join(_TARGETS)}",
+            )
         _MADE[name] = _TARGETS[name]()
     return _MADE[name]
 
@@ -160,5 +176,3 @@ def target_of(op: Operation) -> Target:
         "this pass needs a target and the module names none",
         help=f'give --target, or write builtin.module attributes {{{TARGET_ATTRIBUTE} = "sm_90a"}}',
     )
-
-

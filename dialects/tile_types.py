@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IntAttr,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -29,7 +36,9 @@ class Access(StrEnum):
 
 def _verify_element(element: Attribute) -> None:
     if element not in ELEMENT_TYPES:
-        raise VerifyException(f"{element} is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)")
+        raise VerifyException(
+            f"{element} is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)"
+        )
 
 
 @irdl_attr_definition
@@ -56,7 +65,9 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         _verify_element(self.element_type)
         if self.access.data not in tuple(Access):
-            raise VerifyException(f"a view is shared or owned, not '{self.access.data}'")
+            raise VerifyException(
+                f"a view is shared or owned, not '{self.access.data}'"
+            )
         if any(n < 0 and n != DYNAMIC for n in self.get_shape()):
             raise VerifyException("a view's extent is negative")
 
@@ -69,7 +80,9 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
         return [ArrayAttr([IntAttr(n) for n in dims]), element, StringAttr(access)]
 
     def print_parameters(self, printer: Printer) -> None:
-        dims = "".join(("?" if n == DYNAMIC else str(n)) + "x" for n in self.get_shape())
+        dims = "".join(
+            ("?" if n == DYNAMIC else str(n)) + "x" for n in self.get_shape()
+        )
         with printer.in_angle_brackets():
             printer.print_string(dims)
             printer.print_attribute(self.element_type)
@@ -77,7 +90,9 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
 
     @staticmethod
     def of(shape: Sequence[int], element: Attribute, access: Access) -> ViewType:
-        return ViewType(ArrayAttr([IntAttr(n) for n in shape]), element, StringAttr(access.value))
+        return ViewType(
+            ArrayAttr([IntAttr(n) for n in shape]), element, StringAttr(access.value)
+        )
 
 
 @irdl_attr_definition
@@ -107,14 +122,21 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         _verify_element(self.element_type)
         if any(n < 1 for n in self.get_shape()):
             raise VerifyException("a buffer's extents are positive")
-        if isinstance(self.layout, SharedAttr) and len(self.layout.data[0]) != self.rank:
+        if (
+            isinstance(self.layout, SharedAttr)
+            and len(self.layout.data[0]) != self.rank
+        ):
             raise VerifyException("the layout's rank differs from the buffer's")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             dims, element = parser.parse_ranked_shape()
-            layout = parser.parse_attribute() if parser.parse_optional_punctuation(",") else NoneAttr()
+            layout = (
+                parser.parse_attribute()
+                if parser.parse_optional_punctuation(",")
+                else NoneAttr()
+            )
         return [ArrayAttr([IntAttr(n) for n in dims]), element, layout]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -126,7 +148,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(self.layout)
 
     @staticmethod
-    def of(shape: Sequence[int], element: Attribute, layout: SharedLayout | None = None) -> BufferType:
+    def of(
+        shape: Sequence[int], element: Attribute, layout: SharedLayout | None = None
+    ) -> BufferType:
         attr = NoneAttr() if layout is None else SharedAttr.of(layout)
         return BufferType(ArrayAttr([IntAttr(n) for n in shape]), element, attr)
 

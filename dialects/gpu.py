@@ -1,0 +1,153 @@
+"""The gpu dialect: the hardware, one op a PTX family, on whole fragments. The names are PTX's.
+
+Takes the place of xDSL's dialect of the same name, which has neither these ops nor effects.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, VectorType, i64
+from xdsl.ir import Dialect, Operation
+from xdsl.irdl import (
+    AnyOf,
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.simt import fragment_layout
+from tileopt.dialects.tile_types import BufferType, ViewType
+
+FRAGMENT = BaseAttr(VectorType)
+I64 = eq(i64)
+
+
+@irdl_op_definition
+class MmaSync(IRDLOperation):
+    """`acc + a @ b` for fragments of an MxK, a KxN and an MxN tile, by the atom's `mma.sync` as often as the tile needs.
+
+    `extents` is (M, N, K); the layouts are the atom's, tiled (see `Fragment.tiled`). All lanes of a warp take part.
+    """
+
+    name = "gpu.mma_sync"
+    a = operand_def(FRAGMENT)
+    b = operand_def(FRAGMENT)
+    acc = operand_def(FRAGMENT)
+    atom = prop_def(StringAttr)
+    m = prop_def(IntegerAttr)
+    n = prop_def(IntegerAttr)
+    k = prop_def(IntegerAttr)
+    layout_a = prop_def(LayoutAttr)
+    layout_b = prop_def(LayoutAttr)
+    layout_acc = prop_def(LayoutAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(MemoryReadEffect())  # keeps its place: all lanes must meet here
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)"
+
+    def verify_(self) -> None:
+        m, n, k = self.m.value.data, self.n.value.data, self.k.value.data
+        fragment_layout(self.layout_a, (m, k), self.a.type)
+        fragment_layout(self.layout_b, (k, n), self.b.type)
+        fragment_layout(self.layout_acc, (m, n), self.acc.type)
+        if self.acc.type != self.result.type:
+            raise VerifyException("accumulator and result differ in type")
+
+
+@irdl_op_definition
+class LdMatrix(IRDLOperation):
+    """Reads a fragment from shared memory with `ldmatrix`, 8x8 blocks of 16-bit elements; `transposed` for fragments
+    whose register pairs run along the buffer's slower axis. No phantoms."""
+
+    name = "gpu.ldmatrix"
+    source = operand_def(BufferType)
+    layout = prop_def(LayoutAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, BufferType)
+        over = fragment_layout(
+            self.layout, self.source.type.get_shape(), self.result.type
+        )
+        if bit_width(self.source.type.element_type) != 16:
+            raise VerifyException("ldmatrix moves 16-bit elements")
+        if over.has_phantoms or len(over.shape) != 2:
+            raise VerifyException(
+                "ldmatrix needs a matrix that the fragment tiles exactly"
+            )
+
+
+@irdl_op_definition
+class CpAsync(IRDLOperation):
+    """Starts `cp.async` copies of the tile at the element offsets into a buffer; `layout` says which thread copies what.
+
+    `vector` elements (4, 8 or 16 bytes) are copied together; those outside the array become zero.
+    """
+
+    name = "gpu.cp_async"
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    target = operand_def(BufferType)
+    layout = prop_def(LayoutAttr)
+    vector = prop_def(IntegerAttr)
+    bounds = opt_prop_def(BoundsAttr)
+    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$view `[` $offsets `]` `,` $target attr-dict `:` type($view) `,` type($target)"
+    )
+
+    def verify_(self) -> None:
+        view, target = self.view.type, self.target.type
+        assert isinstance(view, ViewType) and isinstance(target, BufferType)
+        if not view.rank == target.rank == len(self.offsets):
+            raise VerifyException("offsets, array and buffer differ in rank")
+        if view.element_type != target.element_type:
+            raise VerifyException("array and buffer differ in element type")
+        size = self.vector.value.data * bit_width(view.element_type) // 8
+        if size not in (4, 8, 16):
+            raise VerifyException(f"cp.async copies 4, 8 or 16 bytes, not {size}")
+
+
+@irdl_op_definition
+class CpAsyncCommit(IRDLOperation):
+    """Closes a group of this thread's `cp.async` copies."""
+
+    name = "gpu.cp_async_commit"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class CpAsyncWait(IRDLOperation):
+    """Waits until at most `pending` of this thread's latest groups are in flight. Other threads need a barrier."""
+
+    name = "gpu.cp_async_wait"
+    pending = prop_def(IntegerAttr)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        if self.pending.value.data < 0:
+            raise VerifyException("pending is not negative")
+
+
+GpuOps: list[type[Operation]] = [MmaSync, LdMatrix, CpAsync, CpAsyncCommit, CpAsyncWait]
+Gpu = Dialect("gpu", GpuOps, [])

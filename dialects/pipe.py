@@ -1,0 +1,190 @@
+"""The pipe dialect: values that cross time through a ring of slots, without naming the hardware that moves them.
+
+A channel has S slots; a slot holds one or more tiles in shared memory. Iteration `i` uses slot `i mod S`:
+acquire (the slot is free again), copy (start moving), commit (this slot's copies are complete as a group),
+wait (the group has arrived: gives the tiles), release (its readers are done). On sm_80 that becomes cp.async groups,
+on sm_90 and later mbarriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, i64
+from xdsl.ir import (
+    Attribute,
+    Dialect,
+    Operation,
+    ParametrizedAttribute,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    AnyOf,
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    eq,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.tile_types import BufferType, ViewType
+
+I64 = eq(i64)
+
+
+@irdl_attr_definition
+class ChannelType(ParametrizedAttribute, TypeAttribute):
+    """`!pipe.channel<4, !tile.buffer<128x32xbf16>, ...>`: a ring of 4 slots, each holding these tiles."""
+
+    name = "pipe.channel"
+    slots: IntAttr
+    members: ArrayAttr[BufferType]
+
+    def verify(self) -> None:
+        if self.slots.data < 1:
+            raise VerifyException("a channel has at least one slot")
+        if not self.members.data:
+            raise VerifyException("a channel's slot holds at least one tile")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        members: list[BufferType] = []
+        with parser.in_angle_brackets():
+            slots = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            while parser.parse_optional_punctuation(","):
+                at = parser.pos
+                member = parser.parse_type()
+                if not isinstance(member, BufferType):
+                    parser.raise_error("a channel's slot holds !tile.buffer", at)
+                members.append(member)
+        return [IntAttr(slots), ArrayAttr(members)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.slots.data))
+            for member in self.members.data:
+                printer.print_string(", ")
+                printer.print_attribute(member)
+
+
+def channel_type(value: SSAValue) -> ChannelType:
+    """The type of a value known to be a channel."""
+    assert isinstance(value.type, ChannelType)
+    return value.type
+
+
+@irdl_op_definition
+class Channel(IRDLOperation):
+    """Makes a channel; all its slots are free."""
+
+    name = "pipe.channel"
+    result = result_def(ChannelType)
+    traits = traits_def(MemoryAllocEffect())
+    assembly_format = "attr-dict `:` type($result)"
+
+
+class _SlotOp(IRDLOperation):
+    channel = operand_def(ChannelType)
+    iteration = operand_def(I64)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$channel `[` $iteration `]` attr-dict `:` type($channel)"
+
+
+@irdl_op_definition
+class Acquire(_SlotOp):
+    """Waits until the slot's last readers have released it."""
+
+    name = "pipe.acquire"
+
+
+@irdl_op_definition
+class Commit(_SlotOp):
+    """Closes the group of copies into the slot."""
+
+    name = "pipe.commit"
+
+
+@irdl_op_definition
+class Release(_SlotOp):
+    """The slot's tiles are not read any more."""
+
+    name = "pipe.release"
+
+
+@irdl_op_definition
+class Copy(IRDLOperation):
+    """Starts to copy a tile of a view into member `member` of a slot; elements outside read as `padding`.
+
+    `bounds`, `vector`, `padding` as in `tile.load`.
+    """
+
+    name = "pipe.copy"
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    channel = operand_def(ChannelType)
+    iteration = operand_def(I64)
+    member = prop_def(IntegerAttr)
+    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    bounds = opt_prop_def(BoundsAttr)
+    vector = opt_prop_def(IntegerAttr)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$view `[` $offsets `]` `,` $channel `[` $iteration `]` attr-dict `:` type($view) `,` type($channel)"
+
+    def verify_(self) -> None:
+        members = channel_type(self.channel).members.data
+        assert isinstance(self.view.type, ViewType)
+        if not 0 <= self.member.value.data < len(members):
+            raise VerifyException(f"the channel has no member {self.member.value.data}")
+        tile = members[self.member.value.data]
+        if tile.element_type != self.view.type.element_type:
+            raise VerifyException(
+                f"a tile of {tile.element_type} from an array of {self.view.type.element_type}"
+            )
+        if not len(self.offsets) == self.view.type.rank == tile.rank:
+            raise VerifyException("offsets, array and tile differ in rank")
+
+
+@irdl_op_definition
+class Wait(IRDLOperation):
+    """Waits until the slot's copies have arrived and gives its tiles, to be read before `pipe.release`.
+
+    `pending`: groups committed later than this one that may still be in flight (in-order hardware counts them).
+    """
+
+    name = "pipe.wait"
+    channel = operand_def(ChannelType)
+    iteration = operand_def(I64)
+    pending = prop_def(IntegerAttr)
+    tiles = var_result_def(BufferType)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$channel `[` $iteration `]` attr-dict `:` type($channel) `->` type($tiles)"
+    )
+
+    def verify_(self) -> None:
+        members = channel_type(self.channel).members.data
+        if tuple(r.type for r in self.tiles) != members:
+            raise VerifyException("the results are not the channel's tiles")
+        if self.pending.value.data < 0:
+            raise VerifyException("pending is not negative")
+
+
+PipeOps: list[type[Operation]] = [Channel, Acquire, Copy, Commit, Wait, Release]
+Pipe = Dialect("pipe", PipeOps, [ChannelType])

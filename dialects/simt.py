@@ -1,0 +1,468 @@
+"""The simt dialect: what a thread does.
+
+A tile is now a *fragment*: `vector<Nxt>`, N registers of each thread, spread as the layout attribute says (register
+r of thread (lane, warp) is element `layout.coord(r, lane, warp)`). One op moves or combines a whole fragment; the
+backend expands it to instructions. Loops stay `scf`, arithmetic `arith` and `math` on vectors and scalars. Threads of
+a block are numbered linearly: lane = id mod 32, warp = id // 32.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AnyOf,
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import (
+    HasParent,
+    IsTerminator,
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.layout import Layout
+from tileopt.dialects.tile import ReduceKind
+from tileopt.dialects.tile_types import BufferType, ViewType
+
+I64 = eq(i64)
+FRAGMENT = BaseAttr(VectorType)
+THREADS = "simt.threads"  # kernel attribute: threads of a block
+SHARED_BYTES = "simt.shared_bytes"  # kernel attribute: static shared memory, set by allocate-onchip
+
+
+@irdl_op_definition
+class Kernel(KernelOp):
+    """A kernel of the SIMT level; its body is what one thread does. Attribute `simt.threads`: threads of a block."""
+
+    name = "simt.kernel"
+
+
+@irdl_op_definition
+class Return(IRDLOperation):
+    """Ends the thread; stands last in the kernel's body."""
+
+    name = "simt.return"
+    traits = traits_def(IsTerminator(), HasParent(Kernel))
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class ThreadId(IRDLOperation):
+    """The thread's linear id in its block, from 0."""
+
+    name = "simt.thread_id"
+    result = result_def(eq(i32))
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict"
+
+
+class _AxisQuery(IRDLOperation):
+    axis = prop_def(IntegerAttr)
+    result = result_def(I64)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        if not 0 <= self.axis.value.data <= 2:
+            raise VerifyException("a grid has the axes 0, 1 and 2")
+
+
+@irdl_op_definition
+class BlockId(_AxisQuery):
+    """The block's id along a grid axis, from 0."""
+
+    name = "simt.block_id"
+
+
+@irdl_op_definition
+class GridDim(_AxisQuery):
+    """The grid's extent along an axis."""
+
+    name = "simt.grid_dim"
+
+
+@irdl_op_definition
+class Dim(IRDLOperation):
+    """The run-time extent of an array along an axis."""
+
+    name = "simt.dim"
+    view = operand_def(ViewType)
+    axis = prop_def(IntegerAttr)
+    result = result_def(I64)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$view attr-dict `:` type($view)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.view.type, ViewType)
+        if not 0 <= self.axis.value.data < self.view.type.rank:
+            raise VerifyException(
+                f"axis {self.axis.value.data} is not an axis of {self.view.type}"
+            )
+
+
+@irdl_op_definition
+class Splat(IRDLOperation):
+    """A fragment with one scalar in every register."""
+
+    name = "simt.splat"
+    value = operand_def()
+    result = result_def(FRAGMENT)
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def verify_(self) -> None:
+        if element_type(self.result.type) != self.value.type:
+            raise VerifyException(
+                f"a splat of {self.value.type} cannot give {self.result.type}"
+            )
+
+
+def fragment_layout(
+    layout: LayoutAttr, shape: tuple[int, ...], fragment: Attribute
+) -> Layout:
+    """The layout over `shape`, checked against the fragment's number of registers."""
+    try:
+        over = layout.over(shape)
+    except ValueError as error:
+        raise VerifyException(str(error)) from error
+    assert isinstance(fragment, VectorType)
+    if fragment.get_shape() != (over.registers,):
+        raise VerifyException(
+            f"the layout has {over.registers} registers, the fragment is {fragment}"
+        )
+    return over
+
+
+def shape_of(array: DenseArrayBase) -> tuple[int, ...]:
+    """A shape property as integers."""
+    return tuple(int(n) for n in array.get_values())
+
+
+class _OverShape(IRDLOperation):
+    """Common to ops whose layout spans a tile that no operand's type shows."""
+
+    layout = prop_def(LayoutAttr)
+    shape = prop_def(DenseArrayBase)
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def layout_over(self, fragment: Attribute) -> Layout:
+        return fragment_layout(self.layout, shape_of(self.shape), fragment)
+
+
+@irdl_op_definition
+class FragmentCoord(_OverShape):
+    """The coordinate along `axis` of the element in each register, as i32 or i64."""
+
+    name = "simt.fragment_coord"
+    axis = prop_def(IntegerAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        self.layout_over(self.result.type)
+        if not 0 <= self.axis.value.data < len(self.shape):
+            raise VerifyException(
+                f"axis {self.axis.value.data} is not an axis of the tile"
+            )
+        if not isinstance(element_type(self.result.type), IntegerType):
+            raise VerifyException("a coordinate is an integer")
+
+
+@irdl_op_definition
+class FragmentLoad(_OverShape):
+    """Reads a fragment of the tile of `shape` at the element offsets. `padding`, `bounds`, `vector`: as in `tile.load`."""
+
+    name = "simt.fragment_load"
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    bounds = opt_prop_def(BoundsAttr)
+    vector = opt_prop_def(IntegerAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = (
+        "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
+    )
+
+    def verify_(self) -> None:
+        self.layout_over(self.result.type)
+        _verify_rank(self.view, len(self.offsets), len(self.shape), self.result.type)
+
+
+@irdl_op_definition
+class FragmentStore(_OverShape):
+    """Writes a fragment; one of several replicas writes."""
+
+    name = "simt.fragment_store"
+    value = operand_def(FRAGMENT)
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    bounds = opt_prop_def(BoundsAttr)
+    vector = opt_prop_def(IntegerAttr)
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format = (
+        "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
+    )
+
+    def verify_(self) -> None:
+        self.layout_over(self.value.type)
+        _verify_rank(self.view, len(self.offsets), len(self.shape), self.value.type)
+        assert isinstance(self.view.type, ViewType)
+        if not self.view.type.owned:
+            raise VerifyException("a store needs an owned view")
+
+
+def _verify_rank(view: SSAValue, offsets: int, rank: int, fragment: Attribute) -> None:
+    assert isinstance(view.type, ViewType)
+    if not view.type.rank == offsets == rank:
+        raise VerifyException(
+            f"array, offsets and tile have the ranks {view.type.rank}, {offsets}, {rank}"
+        )
+    if view.type.element_type != element_type(fragment):
+        raise VerifyException(
+            f"a fragment of {element_type(fragment)}, an array of {view.type.element_type}"
+        )
+
+
+@irdl_op_definition
+class AllocShared(IRDLOperation):
+    """A tile in the block's shared memory, or a ring of `slots` such tiles one after the other.
+
+    `offset`: bytes from the start of the block's shared memory, once `allocate-onchip` chose it.
+    """
+
+    name = "simt.alloc_shared"
+    slots = opt_prop_def(IntegerAttr)
+    offset = opt_prop_def(IntegerAttr)
+    result = result_def(BufferType)
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        if self.slots is not None and self.slots.value.data < 1:
+            raise VerifyException("a ring has at least one slot")
+
+
+@irdl_op_definition
+class Slot(IRDLOperation):
+    """Tile `index` (from 0, below the number of slots) of a ring."""
+
+    name = "simt.slot"
+    ring = operand_def(BufferType)
+    index = operand_def(I64)
+    result = result_def(BufferType)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)"
+    )
+
+    def verify_(self) -> None:
+        if self.ring.type != self.result.type:
+            raise VerifyException("a ring's slot has the ring's type")
+
+
+@irdl_op_definition
+class ViewBuffer(IRDLOperation):
+    """The same shared memory through another type of the same size (axes permuted, for example)."""
+
+    name = "simt.view_buffer"
+    source = operand_def(BufferType)
+    result = result_def(BufferType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        source, result = self.source.type, self.result.type
+        assert isinstance(source, BufferType) and isinstance(result, BufferType)
+        if (
+            source.shared_layout.size != result.shared_layout.size
+            or source.element_type != result.element_type
+        ):
+            raise VerifyException(f"{source} and {result} do not take the same memory")
+
+
+@irdl_op_definition
+class SharedLoad(IRDLOperation):
+    """Reads a fragment of a tile in shared memory; phantoms read as zero."""
+
+    name = "simt.shared_load"
+    source = operand_def(BufferType)
+    layout = prop_def(LayoutAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, BufferType)
+        fragment_layout(self.layout, self.source.type.get_shape(), self.result.type)
+        if self.source.type.element_type != element_type(self.result.type):
+            raise VerifyException("buffer and fragment differ in element type")
+
+
+@irdl_op_definition
+class SharedStore(IRDLOperation):
+    """Writes a fragment to a tile in shared memory; phantoms are not written, one of several replicas writes."""
+
+    name = "simt.shared_store"
+    value = operand_def(FRAGMENT)
+    target = operand_def(BufferType)
+    layout = prop_def(LayoutAttr)
+    traits = traits_def(MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.target.type, BufferType)
+        fragment_layout(self.layout, self.target.type.get_shape(), self.value.type)
+        if self.target.type.element_type != element_type(self.value.type):
+            raise VerifyException("buffer and fragment differ in element type")
+
+
+@irdl_op_definition
+class FragmentReduce(_OverShape):
+    """Combines the registers of each thread along `axis`; phantoms count as the kind's identity.
+
+    Result register r is element r of the layout without that axis; threads that share it hold partial results.
+    """
+
+    name = "simt.fragment_reduce"
+    source = operand_def(FRAGMENT)
+    kind = prop_def(StringAttr)
+    axis = prop_def(IntegerAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        over = self.layout_over(self.source.type)
+        if self.kind.data not in tuple(ReduceKind):
+            raise VerifyException(
+                f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'"
+            )
+        if not 0 <= self.axis.value.data < len(over.shape):
+            raise VerifyException(
+                f"axis {self.axis.value.data} is not an axis of the tile"
+            )
+        left = over.drop_axis(self.axis.value.data)
+        assert isinstance(self.result.type, VectorType)
+        if self.result.type.get_shape() != (left.registers,):
+            raise VerifyException(
+                f"the reduction leaves {left.registers} registers, the result is {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class FragmentSelect(IRDLOperation):
+    """Register r of the result is register `registers[r]` of the source: no data moves between threads."""
+
+    name = "simt.fragment_select"
+    source = operand_def(FRAGMENT)
+    registers = prop_def(DenseArrayBase)
+    result = result_def(FRAGMENT)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        source, result = self.source.type, self.result.type
+        assert isinstance(source, VectorType) and isinstance(result, VectorType)
+        chosen = shape_of(self.registers)
+        if result.get_shape() != (len(chosen),):
+            raise VerifyException("the result has one register for each chosen one")
+        if any(not 0 <= r < source.get_shape()[0] for r in chosen):
+            raise VerifyException("a chosen register is not one of the source's")
+
+
+@irdl_op_definition
+class ShuffleXor(IRDLOperation):
+    """Each register's value in the lane whose id differs in the bits of `mask`; all lanes of the warp take part."""
+
+    name = "simt.shuffle_xor"
+    source = operand_def()
+    mask = prop_def(IntegerAttr)
+    result = result_def()
+    traits = traits_def(MemoryReadEffect())  # keeps its place: all lanes must meet here
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source)  `->` type($result)"
+
+    def verify_(self) -> None:
+        if self.source.type != self.result.type:
+            raise VerifyException("a shuffle keeps the type")
+        if not 0 < self.mask.value.data < 32:
+            raise VerifyException("a lane mask is 1 to 31")
+
+
+@irdl_op_definition
+class Barrier(IRDLOperation):
+    """All threads of the block meet; their accesses to memory before it are seen after it."""
+
+    name = "simt.barrier"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class Dot(IRDLOperation):
+    """`acc + a @ b` by fused multiply-adds: each thread computes the elements that it holds of `acc`, reading its rows
+    of `a` (MxK) and columns of `b` (KxN) from shared memory. Products are rounded once, in the accumulator's type."""
+
+    name = "simt.dot"
+    a = operand_def(BufferType)
+    b = operand_def(BufferType)
+    acc = operand_def(FRAGMENT)
+    layout = prop_def(LayoutAttr)
+    result = result_def(FRAGMENT)
+    traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)"
+
+    def verify_(self) -> None:
+        a, b = self.a.type, self.b.type
+        assert isinstance(a, BufferType) and isinstance(b, BufferType)
+        if a.rank != 2 or b.rank != 2 or a.get_shape()[1] != b.get_shape()[0]:
+            raise VerifyException(f"{a} and {b} cannot be multiplied")
+        fragment_layout(
+            self.layout, (a.get_shape()[0], b.get_shape()[1]), self.acc.type
+        )
+        if self.acc.type != self.result.type:
+            raise VerifyException("accumulator and result differ in type")
+
+
+SimtOps: list[type[Operation]] = [
+    Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
+    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, ShuffleXor, Barrier, Dot,
+]  # fmt: skip
+
+Simt = Dialect("simt", SimtOps, [])
