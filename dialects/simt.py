@@ -406,6 +406,26 @@ class FragmentSelect(IRDLOperation):
 
 
 @irdl_op_definition
+class Extract(IRDLOperation):
+    """One register of a fragment as a scalar."""
+
+    name = "simt.extract"
+    source = operand_def(FRAGMENT)
+    register = prop_def(IntegerAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, VectorType)
+        if not 0 <= self.register.value.data < self.source.type.get_shape()[0]:
+            raise VerifyException(f"{self.source.type} has no register {self.register.value.data}")
+        if element_type(self.source.type) != self.result.type:
+            raise VerifyException(f"a register of {self.source.type} is not {self.result.type}")
+
+
+@irdl_op_definition
 class ShuffleXor(IRDLOperation):
     """Each register's value in the lane whose id differs in the bits of `mask`; all lanes of the warp take part."""
 
@@ -462,7 +482,7 @@ class Dot(IRDLOperation):
 
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
-    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, ShuffleXor, Barrier, Dot,
+    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShuffleXor, Barrier, Dot,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [])

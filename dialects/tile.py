@@ -241,6 +241,24 @@ class Splat(IRDLOperation):
 
 
 @irdl_op_definition
+class ToScalar(IRDLOperation):
+    """The only element of a tile whose extents are all 1, as a scalar."""
+
+    name = "tile.to_scalar"
+    source = operand_def(TensorType)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        check_tile(self.source.type, "the source")
+        if any(n != 1 for n in tile_shape(self.source.type)):
+            raise VerifyException(f"{self.source.type} has more than one element")
+        if element_type(self.source.type) != self.result.type:
+            raise VerifyException(f"an element of {self.source.type} is not {self.result.type}")
+
+
+@irdl_op_definition
 class Arange(IRDLOperation):
     """The tile 0, 1, ... n-1 of integers."""
 
@@ -486,7 +504,7 @@ def element_type_of(type_: Attribute) -> Attribute:
 _INTEGERS = (i64, IntegerAttr(0, 32).type)
 
 TileOps: list[type[Operation]] = [
-    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, Arange, Broadcast, Reshape, Transpose, Reduce, Mma,
+    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce, Mma,
     Stage, Unstage, TransposeBuffer, ConvertLayout,
 ]  # fmt: skip
 
