@@ -27,9 +27,7 @@ class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
     name = "tile.bounds"
 
     @classmethod
-    def parse_parameter(
-        cls, parser: AttrParser
-    ) -> tuple[Outcome, tuple[int, ...], str]:
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Outcome, tuple[int, ...], str]:
         with parser.in_angle_brackets():
             start = parser.pos
             word = parser.parse_identifier()

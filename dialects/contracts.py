@@ -132,16 +132,12 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
     name = "tile.contract"
 
     @classmethod
-    def parse_parameter(
-        cls, parser: AttrParser
-    ) -> tuple[int, int, tuple[int, ...], tuple[int, ...], bool]:
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, int, tuple[int, ...], tuple[int, ...], bool]:
         def number() -> int:
             return parser.parse_integer(allow_boolean=False, allow_negative=True)
 
         def numbers() -> tuple[int, ...]:
-            return tuple(
-                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, number)
-            )
+            return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, number))
 
         def field(word: str) -> None:
             parser.parse_characters(word)
@@ -165,9 +161,7 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
                 parser.parse_characters("small")
         for value in (align, *shape, *stride):
             if value < 1 or value & (value - 1):
-                parser.raise_error(
-                    f"alignment and divisors are powers of two, got {value}", start
-                )
+                parser.raise_error(f"alignment and divisors are powers of two, got {value}", start)
         if len(shape) != len(stride) or not -1 <= unit < max(1, len(shape)):
             parser.raise_error(
                 "shape and stride name each axis once, and unit is one of them or -1",
@@ -178,9 +172,7 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
     def print_parameter(self, printer: Printer) -> None:
         align, unit, shape, stride, small = self.data
         tail = ", small" if small else ""
-        printer.print_string(
-            f"<align = {align}, unit = {unit}, shape = {list(shape)}, stride = {list(stride)}{tail}>"
-        )
+        printer.print_string(f"<align = {align}, unit = {unit}, shape = {list(shape)}, stride = {list(stride)}{tail}>")
 
     @property
     def align(self) -> int:

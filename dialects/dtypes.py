@@ -55,11 +55,7 @@ class DType:
 
 
 _ROWS = [("bool", "b", 8)]
-_ROWS += [
-    (f"{'i' if kind == 'i' else 'u'}{bits}", kind, bits)
-    for bits in (8, 16, 32, 64)
-    for kind in "iu"
-]
+_ROWS += [(f"{'i' if kind == 'i' else 'u'}{bits}", kind, bits) for bits in (8, 16, 32, 64) for kind in "iu"]
 _ROWS += [("f16", "f", 16), ("bf16", "f", 16), ("f32", "f", 32), ("f64", "f", 64)]
 _ROWS += [("f8e4m3fn", "f", 8), ("f8e5m2", "f", 8)]
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}

@@ -15,9 +15,7 @@ from tileopt.dialects.layout import Bases, Layout, SharedLayout
 
 
 def _print_bases(bases: Bases) -> str:
-    return (
-        "[" + ", ".join("[" + ", ".join(map(str, basis)) + "]" for basis in bases) + "]"
-    )
+    return "[" + ", ".join("[" + ", ".join(map(str, basis)) + "]" for basis in bases) + "]"
 
 
 def _parse_ints(parser: AttrParser) -> tuple[int, ...]:
@@ -32,11 +30,7 @@ def _parse_ints(parser: AttrParser) -> tuple[int, ...]:
 def _parse_bases(parser: AttrParser, keyword: str) -> Bases:
     parser.parse_characters(keyword)
     parser.parse_punctuation("=")
-    return tuple(
-        parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: _parse_ints(parser)
-        )
-    )
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_ints(parser)))
 
 
 @irdl_attr_definition
@@ -93,9 +87,7 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
     name = "tile.shared"
 
     @classmethod
-    def parse_parameter(
-        cls, parser: AttrParser
-    ) -> tuple[tuple[int, ...], int, int, int, int]:
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[int, ...], int, int, int, int]:
         with parser.in_angle_brackets():
             start = parser.pos
             parser.parse_characters("order")
@@ -110,13 +102,9 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
                 else:
                     parser.parse_characters("pad")
                     parser.parse_punctuation("=")
-                    pad = parser.parse_integer(
-                        allow_boolean=False, allow_negative=False
-                    )
+                    pad = parser.parse_integer(allow_boolean=False, allow_negative=False)
         if len(swizzle) != 3 or max(swizzle) > 16:
-            parser.raise_error(
-                "a swizzle is three small integers [bits, base, shift]", start
-            )
+            parser.raise_error("a swizzle is three small integers [bits, base, shift]", start)
         try:
             SharedLayout((1,) * len(order), order, *swizzle, pad)
         except ValueError as error:
@@ -137,9 +125,7 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
 
     @staticmethod
     def of(layout: SharedLayout) -> SharedAttr:
-        return SharedAttr(
-            (layout.order, layout.bits, layout.base, layout.shift, layout.pad)
-        )
+        return SharedAttr((layout.order, layout.bits, layout.base, layout.shift, layout.pad))
 
 
 def layout_of(type_: Attribute) -> Layout:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, VectorType, i64
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
-    AnyOf,
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -81,15 +80,11 @@ class LdMatrix(IRDLOperation):
 
     def verify_(self) -> None:
         assert isinstance(self.source.type, BufferType)
-        over = fragment_layout(
-            self.layout, self.source.type.get_shape(), self.result.type
-        )
+        over = fragment_layout(self.layout, self.source.type.get_shape(), self.result.type)
         if bit_width(self.source.type.element_type) != 16:
             raise VerifyException("ldmatrix moves 16-bit elements")
         if over.has_phantoms or len(over.shape) != 2:
-            raise VerifyException(
-                "ldmatrix needs a matrix that the fragment tiles exactly"
-            )
+            raise VerifyException("ldmatrix needs a matrix that the fragment tiles exactly")
 
 
 @irdl_op_definition
@@ -106,12 +101,10 @@ class CpAsync(IRDLOperation):
     layout = prop_def(LayoutAttr)
     vector = prop_def(IntegerAttr)
     bounds = opt_prop_def(BoundsAttr)
-    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$view `[` $offsets `]` `,` $target attr-dict `:` type($view) `,` type($target)"
-    )
+    assembly_format = "$view `[` $offsets `]` `,` $target attr-dict `:` type($view) `,` type($target)"
 
     def verify_(self) -> None:
         view, target = self.view.type, self.target.type

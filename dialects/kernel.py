@@ -55,9 +55,7 @@ class KernelOp(IRDLOperation):
         if arg_attrs is not None:
             properties["arg_attrs"] = ArrayAttr([DictionaryAttr(a) for a in arg_attrs])
         region = body if body is not None else Region(Block(arg_types=inputs))
-        return cls.create(
-            properties=properties, attributes=attributes or {}, regions=[region]
-        )
+        return cls.create(properties=properties, attributes=attributes or {}, regions=[region])
 
     def arg_attr(self, index: int, name: str) -> Attribute | None:
         """One attribute of one argument."""
@@ -90,9 +88,7 @@ class KernelOp(IRDLOperation):
                 contract = self.contract(index)
                 rank = getattr(argument.type, "rank", None)
                 if contract is not None and len(contract.shape_div) != rank:
-                    raise VerifyException(
-                        f"the contract of {self.arg_name(index)} does not fit {argument.type}"
-                    )
+                    raise VerifyException(f"the contract of {self.arg_name(index)} does not fit {argument.type}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -108,9 +104,7 @@ class KernelOp(IRDLOperation):
         if arg_attrs is not None:
             properties["arg_attrs"] = arg_attrs
         attributes = dict(extra.data) if extra is not None else {}
-        return cls.create(
-            properties=properties, attributes=attributes, regions=[region]
-        )
+        return cls.create(properties=properties, attributes=attributes, regions=[region])
 
     def print(self, printer: Printer) -> None:
         print_func_op_like(

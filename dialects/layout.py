@@ -60,38 +60,24 @@ class Layout:
     def __post_init__(self) -> None:
         rank = len(self.shape)
         if len(self.lanes) != LANE_BITS:
-            raise ValueError(
-                f"a layout has {LANE_BITS} lane bases, got {len(self.lanes)}"
-            )
+            raise ValueError(f"a layout has {LANE_BITS} lane bases, got {len(self.lanes)}")
         masks = [0] * rank
         for basis in (*self.regs, *self.lanes, *self.warps):
             if len(basis) != rank:
-                raise ValueError(
-                    f"basis {list(basis)} has {len(basis)} coordinates, the tile has rank {rank}"
-                )
+                raise ValueError(f"basis {list(basis)} has {len(basis)} coordinates, the tile has rank {rank}")
             axes = [axis for axis in range(rank) if basis[axis]]
             if not axes:
                 continue
-            if (
-                len(axes) > 1
-                or basis[axes[0]] & (basis[axes[0]] - 1)
-                or basis[axes[0]] < 0
-            ):
-                raise ValueError(
-                    f"basis {list(basis)} is not one power of two on one axis"
-                )
+            if len(axes) > 1 or basis[axes[0]] & (basis[axes[0]] - 1) or basis[axes[0]] < 0:
+                raise ValueError(f"basis {list(basis)} is not one power of two on one axis")
             if masks[axes[0]] & basis[axes[0]]:
                 raise ValueError(f"two bases of the layout are {list(basis)}")
             masks[axes[0]] |= basis[axes[0]]
         if any(not any(basis) for basis in self.regs):
-            raise ValueError(
-                "a register basis is zero: a thread would hold an element twice"
-            )
+            raise ValueError("a register basis is zero: a thread would hold an element twice")
         for axis, mask in enumerate(masks):
             if mask & (mask + 1):
-                raise ValueError(
-                    f"the bases of axis {axis} leave a gap (they cover {mask:#x})"
-                )
+                raise ValueError(f"the bases of axis {axis} leave a gap (they cover {mask:#x})")
 
     @cached_property
     def base(self) -> Coord:
@@ -134,10 +120,7 @@ class Layout:
         out: list[Coord] = []
         for rep in product(*(range(r) for r in self.repeats)):
             origin = tuple(i * b for i, b in zip(rep, self.base, strict=True))
-            out.extend(
-                tuple(o + c for o, c in zip(origin, coord, strict=True))
-                for coord in inner
-            )
+            out.extend(tuple(o + c for o, c in zip(origin, coord, strict=True)) for coord in inner)
         return tuple(out)
 
     def thread_coord(self, lane: int, warp: int) -> Coord:
@@ -283,16 +266,10 @@ def coalesced(shape: Coord, order: Coord, vector: int, num_warps: int) -> Layout
     need = LANE_BITS + num_warps.bit_length() - 1
     for exact in (True, False):
         for axis in reversed(order):
-            while len(bits) < need and (
-                shape[axis] % (base[axis] * 2) == 0
-                if exact
-                else base[axis] < shape[axis]
-            ):
+            while len(bits) < need and (shape[axis] % (base[axis] * 2) == 0 if exact else base[axis] < shape[axis]):
                 bits.append(basis(axis))
     bits += [(0,) * rank] * (need - len(bits))
-    return Layout(
-        tuple(shape), tuple(regs), tuple(bits[:LANE_BITS]), tuple(bits[LANE_BITS:])
-    )
+    return Layout(tuple(shape), tuple(regs), tuple(bits[:LANE_BITS]), tuple(bits[LANE_BITS:]))
 
 
 @dataclass(frozen=True)
@@ -313,9 +290,7 @@ class SharedLayout:
 
     def __post_init__(self) -> None:
         if sorted(self.order) != list(range(len(self.shape))):
-            raise ValueError(
-                f"order {list(self.order)} is not a permutation of the axes"
-            )
+            raise ValueError(f"order {list(self.order)} is not a permutation of the axes")
         if self.bits and self.pad:
             raise ValueError("a shared layout is padded or swizzled, not both")
         if self.bits and self.shift < self.bits:
@@ -337,9 +312,7 @@ class SharedLayout:
         if not self.shape:
             return 1
         slowest = self.order[0]
-        size = self.strides[slowest] * (
-            self.shape[slowest] + (self.pad if len(self.shape) == 1 else 0)
-        )
+        size = self.strides[slowest] * (self.shape[slowest] + (self.pad if len(self.shape) == 1 else 0))
         block = 1 << (self.base + self.shift + self.bits) if self.bits else 1
         return -(-size // block) * block
 

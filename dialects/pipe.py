@@ -20,7 +20,6 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
-    AnyOf,
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -139,12 +138,14 @@ class Copy(IRDLOperation):
     channel = operand_def(ChannelType)
     iteration = operand_def(I64)
     member = prop_def(IntegerAttr)
-    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$view `[` $offsets `]` `,` $channel `[` $iteration `]` attr-dict `:` type($view) `,` type($channel)"
+    assembly_format = (
+        "$view `[` $offsets `]` `,` $channel `[` $iteration `]` attr-dict `:` type($view) `,` type($channel)"
+    )
 
     def verify_(self) -> None:
         members = channel_type(self.channel).members.data
@@ -153,9 +154,7 @@ class Copy(IRDLOperation):
             raise VerifyException(f"the channel has no member {self.member.value.data}")
         tile = members[self.member.value.data]
         if tile.element_type != self.view.type.element_type:
-            raise VerifyException(
-                f"a tile of {tile.element_type} from an array of {self.view.type.element_type}"
-            )
+            raise VerifyException(f"a tile of {tile.element_type} from an array of {self.view.type.element_type}")
         if not len(self.offsets) == self.view.type.rank == tile.rank:
             raise VerifyException("offsets, array and tile differ in rank")
 
@@ -174,9 +173,7 @@ class Wait(IRDLOperation):
     tiles = var_result_def(BufferType)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$channel `[` $iteration `]` attr-dict `:` type($channel) `->` type($tiles)"
-    )
+    assembly_format = "$channel `[` $iteration `]` attr-dict `:` type($channel) `->` type($tiles)"
 
     def verify_(self) -> None:
         members = channel_type(self.channel).members.data

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
-    AnyOf,
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -124,9 +123,7 @@ class Dim(IRDLOperation):
     def verify_(self) -> None:
         assert isinstance(self.view.type, ViewType)
         if not 0 <= self.axis.value.data < self.view.type.rank:
-            raise VerifyException(
-                f"axis {self.axis.value.data} is not an axis of {self.view.type}"
-            )
+            raise VerifyException(f"axis {self.axis.value.data} is not an axis of {self.view.type}")
 
 
 @irdl_op_definition
@@ -141,14 +138,10 @@ class Splat(IRDLOperation):
 
     def verify_(self) -> None:
         if element_type(self.result.type) != self.value.type:
-            raise VerifyException(
-                f"a splat of {self.value.type} cannot give {self.result.type}"
-            )
+            raise VerifyException(f"a splat of {self.value.type} cannot give {self.result.type}")
 
 
-def fragment_layout(
-    layout: LayoutAttr, shape: tuple[int, ...], fragment: Attribute
-) -> Layout:
+def fragment_layout(layout: LayoutAttr, shape: tuple[int, ...], fragment: Attribute) -> Layout:
     """The layout over `shape`, checked against the fragment's number of registers."""
     try:
         over = layout.over(shape)
@@ -156,9 +149,7 @@ def fragment_layout(
         raise VerifyException(str(error)) from error
     assert isinstance(fragment, VectorType)
     if fragment.get_shape() != (over.registers,):
-        raise VerifyException(
-            f"the layout has {over.registers} registers, the fragment is {fragment}"
-        )
+        raise VerifyException(f"the layout has {over.registers} registers, the fragment is {fragment}")
     return over
 
 
@@ -191,9 +182,7 @@ class FragmentCoord(_OverShape):
     def verify_(self) -> None:
         self.layout_over(self.result.type)
         if not 0 <= self.axis.value.data < len(self.shape):
-            raise VerifyException(
-                f"axis {self.axis.value.data} is not an axis of the tile"
-            )
+            raise VerifyException(f"axis {self.axis.value.data} is not an axis of the tile")
         if not isinstance(element_type(self.result.type), IntegerType):
             raise VerifyException("a coordinate is an integer")
 
@@ -205,14 +194,12 @@ class FragmentLoad(_OverShape):
     name = "simt.fragment_load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())
-    assembly_format = (
-        "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
-    )
+    assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
 
     def verify_(self) -> None:
         self.layout_over(self.result.type)
@@ -230,9 +217,7 @@ class FragmentStore(_OverShape):
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     traits = traits_def(MemoryWriteEffect())
-    assembly_format = (
-        "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
-    )
+    assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
     def verify_(self) -> None:
         self.layout_over(self.value.type)
@@ -245,13 +230,9 @@ class FragmentStore(_OverShape):
 def _verify_rank(view: SSAValue, offsets: int, rank: int, fragment: Attribute) -> None:
     assert isinstance(view.type, ViewType)
     if not view.type.rank == offsets == rank:
-        raise VerifyException(
-            f"array, offsets and tile have the ranks {view.type.rank}, {offsets}, {rank}"
-        )
+        raise VerifyException(f"array, offsets and tile have the ranks {view.type.rank}, {offsets}, {rank}")
     if view.type.element_type != element_type(fragment):
-        raise VerifyException(
-            f"a fragment of {element_type(fragment)}, an array of {view.type.element_type}"
-        )
+        raise VerifyException(f"a fragment of {element_type(fragment)}, an array of {view.type.element_type}")
 
 
 @irdl_op_definition
@@ -283,9 +264,7 @@ class Slot(IRDLOperation):
     index = operand_def(I64)
     result = result_def(BufferType)
     traits = traits_def(Pure())
-    assembly_format = (
-        "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)"
-    )
+    assembly_format = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)"
 
     def verify_(self) -> None:
         if self.ring.type != self.result.type:
@@ -305,10 +284,7 @@ class ViewBuffer(IRDLOperation):
     def verify_(self) -> None:
         source, result = self.source.type, self.result.type
         assert isinstance(source, BufferType) and isinstance(result, BufferType)
-        if (
-            source.shared_layout.size != result.shared_layout.size
-            or source.element_type != result.element_type
-        ):
+        if source.shared_layout.size != result.shared_layout.size or source.element_type != result.element_type:
             raise VerifyException(f"{source} and {result} do not take the same memory")
 
 
@@ -368,19 +344,13 @@ class FragmentReduce(_OverShape):
     def verify_(self) -> None:
         over = self.layout_over(self.source.type)
         if self.kind.data not in tuple(ReduceKind):
-            raise VerifyException(
-                f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'"
-            )
+            raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'")
         if not 0 <= self.axis.value.data < len(over.shape):
-            raise VerifyException(
-                f"axis {self.axis.value.data} is not an axis of the tile"
-            )
+            raise VerifyException(f"axis {self.axis.value.data} is not an axis of the tile")
         left = over.drop_axis(self.axis.value.data)
         assert isinstance(self.result.type, VectorType)
         if self.result.type.get_shape() != (left.registers,):
-            raise VerifyException(
-                f"the reduction leaves {left.registers} registers, the result is {self.result.type}"
-            )
+            raise VerifyException(f"the reduction leaves {left.registers} registers, the result is {self.result.type}")
 
 
 @irdl_op_definition
@@ -473,9 +443,7 @@ class Dot(IRDLOperation):
         assert isinstance(a, BufferType) and isinstance(b, BufferType)
         if a.rank != 2 or b.rank != 2 or a.get_shape()[1] != b.get_shape()[0]:
             raise VerifyException(f"{a} and {b} cannot be multiplied")
-        fragment_layout(
-            self.layout, (a.get_shape()[0], b.get_shape()[1]), self.acc.type
-        )
+        fragment_layout(self.layout, (a.get_shape()[0], b.get_shape()[1]), self.acc.type)
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
 

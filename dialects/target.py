@@ -62,9 +62,7 @@ class Fragment:
         extents = list(self.shape)
         warps: list[Coord] = []
         for axis in warp_axes:
-            warps.append(
-                tuple(extents[axis] if a == axis else 0 for a in range(len(shape)))
-            )
+            warps.append(tuple(extents[axis] if a == axis else 0 for a in range(len(shape))))
             if axis is not None:
                 extents[axis] *= 2
         return Layout(shape, self.regs, self.lanes, tuple(warps))

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
-    AnyOf,
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
@@ -49,7 +48,7 @@ from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
 
 I64 = eq(i64)
-TILE = AnyOf([BaseAttr(TensorType), BaseAttr(BufferType)])
+TILE = BaseAttr(TensorType) | BaseAttr(BufferType)
 MAX_ELEMENTS = 1 << 20  # of one tile; CUDA Tile IR and Triton have the same limit
 
 
@@ -141,9 +140,7 @@ class Dim(IRDLOperation):
 
     def verify_(self) -> None:
         if not 0 <= self.axis.value.data < view_type(self.view).rank:
-            raise VerifyException(
-                f"axis {self.axis.value.data} is not an axis of {self.view.type}"
-            )
+            raise VerifyException(f"axis {self.axis.value.data} is not an axis of {self.view.type}")
 
 
 def view_type(value: SSAValue) -> ViewType:
@@ -152,21 +149,15 @@ def view_type(value: SSAValue) -> ViewType:
     return value.type
 
 
-def _verify_access(
-    view: SSAValue, offsets: int, tile: Attribute, bounds: BoundsAttr | None
-) -> None:
+def _verify_access(view: SSAValue, offsets: int, tile: Attribute, bounds: BoundsAttr | None) -> None:
     type_ = view_type(view)
     check_tile(tile, "the tile")
     if offsets != type_.rank:
         raise VerifyException(f"{offsets} offsets for an array of rank {type_.rank}")
     if len(tile_shape(tile)) != type_.rank:
-        raise VerifyException(
-            f"a tile of rank {len(tile_shape(tile))} from an array of rank {type_.rank}"
-        )
+        raise VerifyException(f"a tile of rank {len(tile_shape(tile))} from an array of rank {type_.rank}")
     if element_type(tile) != type_.element_type:
-        raise VerifyException(
-            f"a tile of {element_type(tile)} from an array of {type_.element_type}"
-        )
+        raise VerifyException(f"a tile of {element_type(tile)} from an array of {type_.element_type}")
     if bounds is not None and any(axis >= type_.rank for axis in bounds.axes):
         raise VerifyException("the bounds name an axis that the array lacks")
 
@@ -181,22 +172,17 @@ class Load(IRDLOperation):
     name = "tile.load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(AnyOf([BaseAttr(FloatAttr), BaseAttr(IntegerAttr)]))
+    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     result = result_def(TensorType)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
-    )
+    assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
 
     def verify_(self) -> None:
         _verify_access(self.view, len(self.offsets), self.result.type, self.bounds)
-        if (
-            self.padding is not None
-            and self.padding.type != view_type(self.view).element_type
-        ):
+        if self.padding is not None and self.padding.type != view_type(self.view).element_type:
             raise VerifyException("the padding's type differs from the element type")
 
 
@@ -212,9 +198,7 @@ class Store(IRDLOperation):
     vector = opt_prop_def(IntegerAttr)
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
-    )
+    assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
     def verify_(self) -> None:
         _verify_access(self.view, len(self.offsets), self.value.type, self.bounds)
@@ -235,9 +219,7 @@ class Splat(IRDLOperation):
     def verify_(self) -> None:
         check_tile(self.result.type, "the result")
         if element_type(self.result.type) != self.value.type:
-            raise VerifyException(
-                f"a splat of {self.value.type} cannot give {self.result.type}"
-            )
+            raise VerifyException(f"a splat of {self.value.type} cannot give {self.result.type}")
 
 
 @irdl_op_definition
@@ -269,10 +251,7 @@ class Arange(IRDLOperation):
 
     def verify_(self) -> None:
         check_tile(self.result.type, "the result")
-        if (
-            len(tile_shape(self.result.type)) != 1
-            or element_type(self.result.type) not in _INTEGERS
-        ):
+        if len(tile_shape(self.result.type)) != 1 or element_type(self.result.type) not in _INTEGERS:
             raise VerifyException("arange gives a tile of rank 1 of i32 or i64")
 
 
@@ -300,12 +279,8 @@ class Broadcast(_Reshaping):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
-        if len(source) != len(result) or any(
-            s not in (1, r) for s, r in zip(source, result, strict=True)
-        ):
-            raise VerifyException(
-                f"{list(source)} cannot be broadcast to {list(result)}"
-            )
+        if len(source) != len(result) or any(s not in (1, r) for s, r in zip(source, result, strict=True)):
+            raise VerifyException(f"{list(source)} cannot be broadcast to {list(result)}")
 
 
 @irdl_op_definition
@@ -322,9 +297,7 @@ class Reshape(_Reshaping):
         for n in result:
             b *= n
         if a != b:
-            raise VerifyException(
-                f"{list(source)} has {a} elements, {list(result)} has {b}"
-            )
+            raise VerifyException(f"{list(source)} has {a} elements, {list(result)} has {b}")
 
 
 @irdl_op_definition
@@ -340,9 +313,7 @@ class Transpose(_Reshaping):
         if sorted(order) != list(range(len(source))):
             raise VerifyException(f"{list(order)} is not a permutation of the axes")
         if result != tuple(source[int(a)] for a in order):
-            raise VerifyException(
-                f"the permutation {list(order)} of {list(source)} is not {list(result)}"
-            )
+            raise VerifyException(f"the permutation {list(order)} of {list(source)} is not {list(result)}")
 
 
 @irdl_op_definition
@@ -362,15 +333,11 @@ class Reduce(IRDLOperation):
         check_tile(self.source.type, "the source")
         shape, axis = tile_shape(self.source.type), self.axis.value.data
         if self.kind.data not in tuple(ReduceKind):
-            raise VerifyException(
-                f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'"
-            )
+            raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'")
         if not 0 <= axis < len(shape):
             raise VerifyException(f"axis {axis} is not an axis of {self.source.type}")
         if tile_shape(self.result.type) != shape[:axis] + shape[axis + 1 :]:
-            raise VerifyException(
-                f"the result's shape is not that of the source without axis {axis}"
-            )
+            raise VerifyException(f"the result's shape is not that of the source without axis {axis}")
         if element_type(self.source.type) != element_type(self.result.type):
             raise VerifyException("source and result differ in element type")
 
@@ -408,19 +375,13 @@ class Mma(IRDLOperation):
         if len(a) != 2 or len(b) != 2 or len(acc) != 2:
             raise VerifyException("the operands of a product have rank 2")
         if a[1] != b[0]:
-            raise VerifyException(
-                f"a is {a[0]}x{a[1]} and b is {b[0]}x{b[1]}: the inner extents differ"
-            )
+            raise VerifyException(f"a is {a[0]}x{a[1]} and b is {b[0]}x{b[1]}: the inner extents differ")
         if acc != (a[0], b[1]):
-            raise VerifyException(
-                f"the product is {a[0]}x{b[1]}, the accumulator {acc[0]}x{acc[1]}"
-            )
+            raise VerifyException(f"the product is {a[0]}x{b[1]}, the accumulator {acc[0]}x{acc[1]}")
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
-        if element_type(self.a.type) != element_type(self.b.type):
-            raise VerifyException(
-                f"a is of {element_type(self.a.type)}, b of {element_type(self.b.type)}"
-            )
+        if element_type_of(self.a.type) != element_type_of(self.b.type):
+            raise VerifyException(f"a is of {element_type_of(self.a.type)}, b of {element_type_of(self.b.type)}")
 
 
 @irdl_op_definition
@@ -468,9 +429,7 @@ class TransposeBuffer(IRDLOperation):
         if sorted(order) != list(range(len(source))):
             raise VerifyException(f"{list(order)} is not a permutation of the axes")
         if tile_shape(self.result.type) != tuple(source[int(a)] for a in order):
-            raise VerifyException(
-                "the result's extents are not the permuted ones of the source"
-            )
+            raise VerifyException("the result's extents are not the permuted ones of the source")
 
 
 @irdl_op_definition
@@ -490,9 +449,7 @@ class ConvertLayout(IRDLOperation):
 def _verify_same(source: Attribute, result: Attribute) -> None:
     check_tile(source, "the source")
     check_tile(result, "the result")
-    if tile_shape(source) != tile_shape(result) or element_type_of(
-        source
-    ) != element_type_of(result):
+    if tile_shape(source) != tile_shape(result) or element_type_of(source) != element_type_of(result):
         raise VerifyException(f"{source} and {result} are not the same tile")
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -48,7 +48,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     name = "tile.view"
     shape: ArrayAttr[IntAttr]
     element_type: Attribute
-    access: StringAttr = param_def()
+    access: StringAttr
 
     @property
     def rank(self) -> int:
@@ -65,9 +65,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         _verify_element(self.element_type)
         if self.access.data not in tuple(Access):
-            raise VerifyException(
-                f"a view is shared or owned, not '{self.access.data}'"
-            )
+            raise VerifyException(f"a view is shared or owned, not '{self.access.data}'")
         if any(n < 0 and n != DYNAMIC for n in self.get_shape()):
             raise VerifyException("a view's extent is negative")
 
@@ -80,9 +78,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
         return [ArrayAttr([IntAttr(n) for n in dims]), element, StringAttr(access)]
 
     def print_parameters(self, printer: Printer) -> None:
-        dims = "".join(
-            ("?" if n == DYNAMIC else str(n)) + "x" for n in self.get_shape()
-        )
+        dims = "".join(("?" if n == DYNAMIC else str(n)) + "x" for n in self.get_shape())
         with printer.in_angle_brackets():
             printer.print_string(dims)
             printer.print_attribute(self.element_type)
@@ -90,9 +86,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
 
     @staticmethod
     def of(shape: Sequence[int], element: Attribute, access: Access) -> ViewType:
-        return ViewType(
-            ArrayAttr([IntAttr(n) for n in shape]), element, StringAttr(access.value)
-        )
+        return ViewType(ArrayAttr([IntAttr(n) for n in shape]), element, StringAttr(access.value))
 
 
 @irdl_attr_definition
@@ -102,7 +96,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     name = "tile.buffer"
     shape: ArrayAttr[IntAttr]
     element_type: Attribute
-    layout: SharedAttr | NoneAttr = param_def()
+    layout: SharedAttr | NoneAttr
 
     @property
     def rank(self) -> int:
@@ -122,21 +116,14 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         _verify_element(self.element_type)
         if any(n < 1 for n in self.get_shape()):
             raise VerifyException("a buffer's extents are positive")
-        if (
-            isinstance(self.layout, SharedAttr)
-            and len(self.layout.data[0]) != self.rank
-        ):
+        if isinstance(self.layout, SharedAttr) and len(self.layout.data[0]) != self.rank:
             raise VerifyException("the layout's rank differs from the buffer's")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             dims, element = parser.parse_ranked_shape()
-            layout = (
-                parser.parse_attribute()
-                if parser.parse_optional_punctuation(",")
-                else NoneAttr()
-            )
+            layout = parser.parse_attribute() if parser.parse_optional_punctuation(",") else NoneAttr()
         return [ArrayAttr([IntAttr(n) for n in dims]), element, layout]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -148,9 +135,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(self.layout)
 
     @staticmethod
-    def of(
-        shape: Sequence[int], element: Attribute, layout: SharedLayout | None = None
-    ) -> BufferType:
+    def of(shape: Sequence[int], element: Attribute, layout: SharedLayout | None = None) -> BufferType:
         attr = NoneAttr() if layout is None else SharedAttr.of(layout)
         return BufferType(ArrayAttr([IntAttr(n) for n in shape]), element, attr)
 
