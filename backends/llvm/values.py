@@ -1,0 +1,55 @@
+"""What an SSA value is in LLVM: a scalar is an operand's text, a fragment is chunks, an array a pointer with strides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tileopt.backends.llvm.types import vector
+from tileopt.dialects.tile_types import BufferType, ViewType
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A `vector<Nxt>`: `chunks` of `width` registers each, in order. Width 1: each chunk is a scalar.
+
+    `element`: the LLVM type of one register.
+    """
+
+    element: str
+    width: int
+    chunks: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        """LLVM type of a chunk."""
+        return vector(self.width, self.element)
+
+    @property
+    def registers(self) -> int:
+        return self.width * len(self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array: pointer to element 0, i64 extents and strides (in elements), known ones as constants.
+
+    `unit_axis`: the axis whose stride is known to be 1. `align`: bytes that divide the address of element 0.
+    """
+
+    pointer: str
+    extents: tuple[str, ...]
+    strides: tuple[str, ...]
+    type: ViewType
+    unit_axis: int | None
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tile in shared memory; `slot_bytes` is the distance of a ring's slots."""
+
+    pointer: str
+    type: BufferType
+
+
+Value = str | Fragment | View | Buffer
