@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: targets, instructions as rows of data, PTX."""

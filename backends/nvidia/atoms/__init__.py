@@ -1,0 +1,1 @@
+"""Instructions for matrix products, one row of data each."""

@@ -1,0 +1,39 @@
+"""What a generation's data file is written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tileopt.backends.nvidia.atoms.table import atoms_of
+from tileopt.dialects.target import Feature, Target
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class NvidiaTarget(Target):
+    """A GPU as LLVM and ptxas name it. `ptx`: version of the PTX ISA that code is written in, times ten."""
+
+    ptx: int = 0
+
+    @property
+    def llvm_features(self) -> str:
+        return f"+ptx{self.ptx}"
+
+
+def gpu(
+    name: str, *, ptx: int, shared_kib: int, features: frozenset[Feature], default_warps: int = 4, stages: int = 3
+) -> NvidiaTarget:
+    """The target `sm_<number>[a]`."""
+    arch = int(name.removeprefix("sm_").rstrip("a"))
+    return NvidiaTarget(
+        name=name,
+        kind="cuda",
+        arch=arch,
+        features=features,
+        atoms=atoms_of(arch),
+        default_warps=default_warps,
+        shared_bytes=shared_kib * KIB,
+        default_stages=stages,
+        ptx=ptx,
+    )

@@ -1,0 +1,14 @@
+"""Blackwell for workstations: no tensor memory, and the smaller shared memory of Ada."""
+
+from tileopt.backends.nvidia import sm90
+from tileopt.backends.nvidia.generation import gpu
+from tileopt.dialects.target import Feature
+
+FEATURES = sm90.FEATURES
+OWN = FEATURES | {Feature.SETMAXNREG}
+
+TARGETS = (
+    gpu("sm_120", ptx=87, shared_kib=99, features=FEATURES),
+    gpu("sm_120a", ptx=87, shared_kib=99, features=OWN),
+    gpu("sm_121a", ptx=88, shared_kib=99, features=OWN),
+)

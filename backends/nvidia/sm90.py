@@ -1,0 +1,12 @@
+"""Hopper. What only the `a` variant has is not carried on by later generations."""
+
+from tileopt.backends.nvidia import sm80
+from tileopt.backends.nvidia.generation import gpu
+from tileopt.dialects.target import Feature
+
+FEATURES = sm80.FEATURES | {Feature.BF16, Feature.STMATRIX, Feature.TMA, Feature.CLUSTERS}
+
+TARGETS = (
+    gpu("sm_90", ptx=83, shared_kib=227, features=FEATURES),
+    gpu("sm_90a", ptx=83, shared_kib=227, features=FEATURES | {Feature.SETMAXNREG, Feature.WGMMA}),
+)

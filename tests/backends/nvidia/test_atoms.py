@@ -1,0 +1,143 @@
+"""Fragments against the index formulas of the PTX ISA manual ("Matrix Fragments for mma.*"), as the manual states them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tileopt.backends.nvidia.atoms.fma import FMA
+from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MMA_SYNC
+from tileopt.backends.nvidia.atoms.table import ALL, legal_atoms
+from tileopt.backends.nvidia.targets import nvidia_target
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.target import Atom, Fragment
+
+Formula = Callable[[int, int, int], tuple[int, int]]  # (i, groupID, threadID_in_group) -> (row, column)
+
+
+def pairs(i: int, g: int, t: int) -> tuple[int, int]:
+    """The accumulator of every shape with M = 16: row = groupID for c0, c1, else groupID + 8."""
+    return (g if i < 2 else g + 8), t * 2 + (i & 1)
+
+
+FORMULAS: dict[tuple[int, int, int, int], dict[str, Formula]] = {  # m, n, k, bits of an operand's element
+    (16, 8, 8, 16): {
+        "a": lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)),
+        "b": lambda i, g, t: (t * 2 + i, g),
+        "acc": pairs,
+    },
+    (16, 8, 16, 16): {
+        "a": lambda i, g, t: (
+            g if 0 <= i < 2 or 4 <= i < 6 else g + 8,
+            t * 2 + (i & 1) if i < 4 else t * 2 + (i & 1) + 8,
+        ),
+        "b": lambda i, g, t: (t * 2 + (i & 1) if i < 2 else t * 2 + (i & 1) + 8, g),
+        "acc": pairs,
+    },
+    (16, 8, 32, 8): {
+        "a": lambda i, g, t: (
+            g if 0 <= i < 4 or 8 <= i < 12 else g + 8,
+            t * 4 + (i & 3) if i < 8 else t * 4 + (i & 3) + 16,
+        ),
+        "b": lambda i, g, t: (t * 4 + (i & 3) if i < 4 else t * 4 + (i & 3) + 16, g),
+        "acc": pairs,
+    },
+    (8, 8, 16, 8): {
+        "a": lambda i, g, t: (g, t * 4 + i),
+        "b": lambda i, g, t: (t * 4 + i, g),
+        "acc": lambda i, g, t: (g, t * 2 + i),
+    },
+    (8, 8, 4, 64): {
+        "a": lambda i, g, t: (g, t),
+        "b": lambda i, g, t: (t, g),
+        "acc": lambda i, g, t: (g, t * 2 + (i & 1)),
+    },
+}
+
+
+def placed(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
+    """(register, lane) -> (row, column) of a fragment."""
+    layout = fragment.tiled(fragment.shape, ())
+    return {(r, lane): (at[0], at[1]) for r, lane, _, at in layout.elements()}
+
+
+@pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
+@pytest.mark.parametrize("role", ["a", "b", "acc"])
+def test_fragment_is_the_manuals(atom: Atom, role: str) -> None:
+    formula = FORMULAS[(*atom.shape, DTYPES[atom.a].bits)][role]
+    got = placed(atom.fragments[role])
+    rows, columns = atom.fragments[role].shape
+    assert len(got) == rows * columns == len(set(got.values()))
+    for (i, lane), at in got.items():
+        assert at == formula(i, lane >> 2, lane % 4), (i, lane)
+
+
+@pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
+def test_fragment_shapes_are_the_operands(atom: Atom) -> None:
+    m, n, k = atom.shape
+    assert atom.fragments["a"].shape == (m, k)
+    assert atom.fragments["b"].shape == (k, n)
+    assert atom.fragments["acc"].shape == (m, n)
+
+
+@pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
+def test_registers_hold_whole_fragments(atom: Atom) -> None:
+    form = INSTRUCTIONS[atom.name]
+    m, n, k = atom.shape
+    assert form.a * form.packed * 32 == m * k
+    assert form.b * form.packed * 32 == k * n
+    assert form.acc * form.acc_packed * 32 == m * n
+
+
+def random_operand(shape: tuple[int, int], dtype: str, seed: int) -> np.ndarray:
+    values = np.random.default_rng(seed).integers(-8, 9, shape)
+    return (values if DTYPES[dtype].kind == "i" else values / 4).astype(DTYPES[dtype].numpy)
+
+
+@pytest.mark.parametrize("atom", ALL, ids=lambda a: a.name)
+def test_reference_is_a_matrix_product(atom: Atom) -> None:
+    m, n, k = atom.shape
+    a, b = random_operand((m, k), atom.a, 1), random_operand((k, n), atom.b, 2)
+    acc = random_operand((m, n), atom.acc, 3)
+    assert atom.reference is not None
+    got = atom.reference(a, b, acc)
+    want = np.array(acc, np.float64)
+    for i in range(m):
+        for j in range(n):
+            for p in range(k):
+                want[i, j] += float(a[i, p]) * float(b[p, j])
+    assert got.dtype == DTYPES[atom.acc].numpy
+    np.testing.assert_array_equal(got.astype(np.float64), want.astype(got.dtype).astype(np.float64))
+
+
+def test_integer_products_wrap() -> None:
+    fma = next(a for a in FMA if a.name == "fma_i32_i32")
+    assert fma.reference is not None
+    big = np.array([[2**31 - 1]], np.int32)
+    assert fma.reference(big, np.array([[2]], np.int32), np.array([[0]], np.int32))[0, 0] == -2
+
+
+@pytest.mark.parametrize(
+    ("target", "types", "best"),
+    [
+        ("sm_75", ("f16", "f16", "f32"), "mma_m16n8k8_f16_f32"),
+        ("sm_75", ("bf16", "bf16", "f32"), "fma_bf16_f32"),
+        ("sm_75", ("f64", "f64", "f64"), "fma_f64_f64"),
+        ("sm_80", ("f16", "f16", "f32"), "mma_m16n8k16_f16_f32"),
+        ("sm_80", ("bf16", "bf16", "f32"), "mma_m16n8k16_bf16_f32"),
+        ("sm_80", ("f32", "f32", "f32"), "fma_f32_f32"),
+        ("sm_80", ("f64", "f64", "f64"), "mma_m8n8k4_f64_f64"),
+        ("sm_80", ("f8e4m3fn", "f8e4m3fn", "f32"), "fma_f8e4m3fn_f32"),
+        ("sm_89", ("f8e4m3fn", "f8e4m3fn", "f32"), "mma_m16n8k32_f8e4m3fn_f32"),
+        ("sm_100a", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
+    ],
+)
+def test_best_legal_atom(target: str, types: tuple[str, str, str], best: str) -> None:
+    assert legal_atoms(nvidia_target(target), *types)[0].name == best
+
+
+def test_names_are_unique_and_every_row_has_a_reference() -> None:
+    assert len({a.name for a in ALL}) == len(ALL)
+    assert all(a.reference is not None for a in ALL)
