@@ -1,8 +1,8 @@
 """Whether each use of a value is reached by its definition. xDSL parses and verifies what violates this.
 
 The rules are MLIR's: a value may be used by later ops of its block, by ops of the blocks that its block dominates, and
-by all that is nested in these, unless an op isolated from above lies between. Code that cannot be reached is not held to
-any order, nor is a module's body, which is a graph region.
+by all that is nested in these, unless an op isolated from above lies between. Code that cannot be reached is not held
+to any order, nor is a module's body, which is a graph region.
 """
 
 from __future__ import annotations

@@ -41,7 +41,21 @@ def dialect_factories() -> dict[str, DialectFactory]:
 def _load(name: str, module: str) -> Dialect:
     from xdsl.ir import Dialect
 
-    for value in vars(import_module(module)).values():
+    try:
+        members = vars(import_module(module))
+    except ModuleNotFoundError as error:
+        raise CompileError(
+            "registry/dialect", f"dialect '{name}' needs module '{error.name}', which is not there"
+        ) from error
+    for value in members.values():
         if isinstance(value, Dialect) and value.name == name:
-            return value
+            return _own(value) if name == "builtin" else value
     raise CompileError("registry/dialect", f"module '{module}' holds no dialect '{name}'")
+
+
+def _own(dialect: Dialect) -> Dialect:
+    """The builtin dialect with resources of its own: xDSL keeps those of every file read in one global table."""
+    from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+    from xdsl.ir import Dialect
+
+    return Dialect(dialect.name, list(dialect.operations), list(dialect.attributes), [OpAsmDialectInterface()])

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -114,11 +114,17 @@ class LocatedParser(Parser):
             op.location = self._fileloc(position)
         return op
 
-    def parse_optional_argument(self, expect_type: bool = True) -> Any:
-        argument = super().parse_optional_argument(expect_type)
-        if isinstance(argument, Parser.Argument) and argument.location is None:
-            argument.location = self._fileloc(argument.name.start)
-        return argument
+    def parse_optional_region(self, arguments: Sequence[Parser.Argument] | None = None) -> Region | None:
+        for argument in arguments or ():
+            if argument.location is None:
+                argument.location = self._fileloc(argument.name.start)
+        return super().parse_optional_region(arguments)
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        module = super().parse_module(allow_implicit_module)
+        if module.location is UNKNOWN_LOC:
+            module.location = self._fileloc(0)
+        return module
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
