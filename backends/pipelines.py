@@ -1,0 +1,284 @@
+"""THE page: every target's passes in order, with the reason for the order, and the way from a module to its code.
+
+All targets run the same list; what a target lacks, a pass leaves alone (a CPU has no asynchronous copies, so
+`pipeline-loops` finds nothing to do there).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tileopt.backends import targets
+from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
+from tileopt.dialects.diagnostics import CompileError, location_of
+from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
+from tileopt.passes.registry import pass_class
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from tileopt.dialects.kernel import KernelOp
+
+PASSES = (
+    "cse",  # the same tile loaded twice is loaded once, before anything counts loads
+    # Proofs come first: later passes rewrite the offsets that they are about.
+    "elide-bounds",
+    "infer-facts",  # after elide-bounds: an access that is proved inside needs no common edge for its vectors
+    "verify-ownership",
+    # What each product demands of its operands decides what is staged, and only what is staged can be pipelined.
+    "map-tensor-cores",
+    "place-memory",
+    "pipeline-loops",
+    "split-roles",
+    # Layouts come after the last pass that makes or moves tiles, so that each is decided once.
+    "assign-layouts",
+    "fold-layouts",
+    "lower-tile-to-simt",
+    "lower-pipe",
+    # Fences come last: they must see which allocations share memory.
+    "allocate-onchip",
+    "insert-fences",
+)
+
+# Printed IR kept for `kernel.ir(level)`: the level's name and the pass after which it is taken.
+LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "insert-fences"}
+
+Timings = dict[str, float]
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """IR is full of cycles: the collector would walk it all again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_INSTANCES: dict[str, ModulePass] = {}
+
+
+def _pass(name: str) -> ModulePass:
+    if name not in _INSTANCES:
+        found = pass_class(name)
+        assert found is not None, name
+        _INSTANCES[name] = found()
+    return _INSTANCES[name]
+
+
+def set_target(module: ModuleOp, target: Target) -> None:
+    """Names the target in the module. Raises CompileError where the module names another one."""
+    from xdsl.dialects.builtin import StringAttr
+
+    named = module.attributes.get(TARGET_ATTRIBUTE)
+    if isinstance(named, StringAttr) and named.data != target.name:
+        raise CompileError(
+            "target/conflict",
+            f"the module is for {named.data}, not for {target.name}",
+            location=location_of(module),
+            help=f"drop the attribute {TARGET_ATTRIBUTE} or give --target {named.data}",
+        )
+    module.attributes[TARGET_ATTRIBUTE] = StringAttr(target.name)
+
+
+def run_passes(
+    module: ModuleOp,
+    target: Target,
+    *,
+    after: Callable[[str, ModuleOp], None] | None = None,
+    timings: Timings | None = None,
+) -> None:
+    """Runs the pipeline in place. With TILEOPT_VERIFY=1 each pass's invariants are checked before and after it."""
+    set_target(module, target)
+    ctx = _context()
+    check = _checker() if os.environ.get("TILEOPT_VERIFY") == "1" else None
+    for name in PASSES:
+        start = time.perf_counter()
+        if check is not None:
+            check(name, module, "before")
+        _pass(name).apply(ctx, module)
+        if check is not None:
+            check(name, module, "after")
+        if timings is not None:
+            timings[name] = time.perf_counter() - start
+        if after is not None:
+            after(name, module)
+
+
+_CONTEXT: Context | None = None
+
+
+def _context() -> Context:
+    global _CONTEXT
+    if _CONTEXT is None:
+        from tileopt.dialects.xdsl_compat import create_context
+
+        _CONTEXT = create_context()
+    return _CONTEXT
+
+
+def _checker() -> Callable[[str, ModuleOp, str], None]:
+    from tileopt.dialects.verifier import verify
+    from tileopt.passes.invariants import check
+
+    def both(name: str, module: ModuleOp, when: str) -> None:
+        check(name, module, when)
+        if when == "after":
+            verify(module)
+
+    return both
+
+
+def compile_module(module: ModuleOp, target: Target, timings: Timings | None = None) -> CompiledModule:
+    """One kernel's module (consumed) to the target's code. Raises CompileError and its kin."""
+    with _no_garbage_collection():
+        levels: dict[str, str | Callable[[], str]] = {}
+        kept = {name: level for level, name in LEVELS.items()}
+
+        def keep(name: str, now: ModuleOp) -> None:
+            if name in kept:
+                copy = now if name == PASSES[-1] else now.clone()
+                levels[kept[name]] = copy.__str__
+
+        run_passes(module, target, after=keep, timings=timings)
+        start = time.perf_counter()
+        llvm = emit_llvm(module, target)
+        if timings is not None:
+            timings["emit-llvm"] = time.perf_counter() - start
+        start = time.perf_counter()
+        ptx = emit_ptx(llvm, target) if target.kind == "cuda" else None
+        if timings is not None:
+            timings["emit-ptx"] = time.perf_counter() - start
+        kernel = _only_kernel(module)
+        return CompiledModule(
+            name=kernel.sym_name.data,
+            target=target.name,
+            kind=target.kind,
+            threads=_attribute(kernel, "simt.threads", 32),
+            shared_bytes=_attribute(kernel, "simt.shared_bytes", 0),
+            params=parameters(kernel),
+            ir=levels,
+            llvm=llvm,
+            ptx=ptx,
+            report=describe(module),
+        )
+
+
+def emit_llvm(module: ModuleOp, target: Target) -> str:
+    """SIMT IR to LLVM IR text."""
+    if target.kind == "cuda":
+        from tileopt.backends.nvidia.emit import emit_llvm as emit
+
+        return emit(module, target)
+    from tileopt.backends.cpu.emit import emit_llvm as emit_cpu
+
+    return emit_cpu(module, target)
+
+
+def emit_ptx(llvm: str, target: Target) -> str:
+    """LLVM IR text to PTX."""
+    from tileopt.backends.nvidia.emit import to_ptx
+
+    return to_ptx(llvm, target)
+
+
+def run_to(module: ModuleOp, target: str | Target, stage: str) -> str | bytes:
+    """The module at a stage: "mlir" (SIMT IR), "llvm", "ptx" or "cubin". Passes that ran already find nothing to do."""
+    named = get_target(target) if isinstance(target, str) else target
+    with _no_garbage_collection():
+        run_passes(module, named)
+        if stage == "mlir":
+            return str(module)
+        llvm = emit_llvm(module, named)
+        if stage == "llvm":
+            return llvm
+        if named.kind != "cuda":
+            raise CompileError("target/no-ptx", f"{named.name} has no {stage}", help="give --target sm_90a, for example")
+        ptx = emit_ptx(llvm, named)
+        if stage == "ptx":
+            return ptx
+        from tileopt.backends.nvidia.ptxas import assemble
+
+        return assemble(ptx, named.name).cubin
+
+
+def _only_kernel(module: ModuleOp) -> KernelOp:
+    from tileopt.dialects.kernel import KernelOp
+
+    kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp)]
+    if len(kernels) != 1:
+        raise CompileError("compile/kernels", f"a launch needs a module with one kernel, this one has {len(kernels)}")
+    return kernels[0]
+
+
+def _attribute(kernel: KernelOp, name: str, default: int) -> int:
+    from xdsl.dialects.builtin import IntegerAttr
+
+    found = kernel.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else default
+
+
+def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
+    """The kernel's expanded arguments."""
+    from tileopt.dialects.dtypes import DTYPES
+    from tileopt.dialects.tile_types import ViewType
+
+    names = {d.ir: name for name, d in reversed(DTYPES.items())}
+    slots: list[ParamSlot] = []
+    for index, type_ in enumerate(kernel.function_type.inputs.data):
+        if isinstance(type_, ViewType):
+            slots.append(ParamSlot(index, SlotKind.POINTER, dtype=names[type_.element_type]))
+            slots += [ParamSlot(index, SlotKind.EXTENT, axis) for axis in range(type_.rank)]
+            slots += [ParamSlot(index, SlotKind.STRIDE, axis) for axis in range(type_.rank)]
+        else:
+            slots.append(ParamSlot(index, SlotKind.SCALAR, dtype=names[type_]))
+    return tuple(slots)
+
+
+def describe(module: ModuleOp) -> dict[str, object]:
+    """What the passes decided: the outcome of each access, ownership proofs, products' atoms, threads, shared memory."""
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
+    from tileopt.dialects import gpu, simt
+
+    kernel = _only_kernel(module)
+    accesses: list[str] = []
+    atoms: list[str] = []
+    barriers = 0
+    for op in kernel.walk():
+        if isinstance(op, simt.FragmentLoad | simt.FragmentStore | gpu.CpAsync) and op.bounds is not None:
+            place = location_of(op)
+            line = f"line {place.line}: " if place is not None else ""
+            name = kernel.arg_name(op.view.index) if hasattr(op.view, "index") else "?"
+            verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
+            axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
+            accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
+        elif isinstance(op, gpu.MmaSync):
+            atoms.append(op.atom.data)
+        elif isinstance(op, simt.Dot):
+            atoms.append("fma")
+        elif isinstance(op, simt.Barrier):
+            barriers += 1
+    owned = kernel.attributes.get("tile.ownership")
+    proofs = [s.data for s in owned.data if isinstance(s, StringAttr)] if isinstance(owned, ArrayAttr) else []
+    return {
+        "bounds": accesses,
+        "ownership": proofs,
+        "atoms": sorted(set(atoms)),
+        "barriers": barriers,
+        "threads": _attribute(kernel, simt.THREADS, 32),
+        "shared_bytes": _attribute(kernel, simt.SHARED_BYTES, 0),
+    }
+
+
+__all__ = ["PASSES", "compile_module", "run_passes", "run_to", "targets"]

@@ -1,0 +1,8 @@
+"""Registers every target of ours. Importing this is cheap: a target's data is made when it is first asked for."""
+
+from __future__ import annotations
+
+from tileopt.backends.cpu import target as cpu
+from tileopt.backends.nvidia import targets as nvidia
+
+__all__ = ["cpu", "nvidia"]

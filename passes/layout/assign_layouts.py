@@ -1,0 +1,343 @@
+"""assign-layouts: every tensor and every buffer gets a layout.
+
+From: tile+pipe without layouts. To: tile+pipe in which each tensor type has a `#tile.layout` encoding and each buffer
+a `#tile.shared` layout. Invariant: an op's operands lie as the op needs them; where a value's layout differs, a
+`tile.convert_layout` stands between.
+
+Three tiers, deterministic, each class of values (see `classes.py`) decided once: pinned (accumulators and operands of
+tensor-core atoms), propagated (along reductions, broadcasts, reshapes and transposes), coalesced (from the loads and
+stores of the class, larger tiles first).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import pipe, tile
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.layout import Coord, Layout, coalesced
+from tileopt.dialects.target import Target, target_of
+from tileopt.dialects.tile_types import BufferType, tile_shape
+from tileopt.passes.layout.access import access_layout, memory_order
+from tileopt.passes.layout.buffers import permuted, staged_layout
+from tileopt.passes.layout.classes import ValueClasses, collect
+from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
+
+Rule = Callable[[Layout], Layout | None]
+
+
+@dataclass(frozen=True)
+class AssignLayouts(ModulePass):
+    name = "assign-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, tile.Kernel):
+                _Assigner(kernel, target_of(kernel)).run()
+
+
+class _Assigner:
+    def __init__(self, kernel: tile.Kernel, target: Target) -> None:
+        self.kernel, self.target = kernel, target
+        warps = kernel.attributes.get("tile.num_warps")
+        self.num_warps = warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps
+        self.chosen: dict[SSAValue, Layout] = {}
+        self.edges: dict[SSAValue, list[tuple[SSAValue, Rule]]] = {}
+        self.classes: ValueClasses
+
+    def run(self) -> None:
+        _split_cheap_values(self.kernel)
+        self.classes = collect(self.kernel)
+        ops = list(self.kernel.walk())
+        for op in ops:
+            self.relate(op)
+        for op in ops:
+            if isinstance(op, tile.Mma):
+                self.choose(op.result, self.product(op).acc)
+        for op in ops:
+            if isinstance(op, tile.Mma):
+                self.pin_operands(op)
+        self.choose_defaults(ops)
+        self.assign_buffers(ops)
+        for op in ops:
+            self.set_types(op)
+        for op in ops:
+            self.insert_conversions(op)
+
+    # --- choosing --------------------------------------------------------------------------------------------------
+
+    def choose(self, value: SSAValue, layout: Layout) -> None:
+        """Decides the class of `value`, and what follows from it; a class that is decided stays."""
+        pending = deque([(value, layout)])
+        while pending:
+            at, new = pending.popleft()
+            root = self.classes.find(at)
+            if root in self.chosen:
+                continue
+            self.chosen[root] = new
+            for other, rule in self.edges.get(root, ()):
+                derived = rule(new)
+                if derived is not None:
+                    pending.append((other, derived))
+
+    def layout(self, value: SSAValue) -> Layout:
+        return self.chosen[self.classes.find(value)]
+
+    def relate(self, op: Operation) -> None:
+        """Adds the rules by which a layout travels across an op that is not elementwise."""
+        if isinstance(op, tile.Reduce):
+            axis = op.axis.value.data
+            self.edge(op.source, op.result, lambda layout: layout.drop_axis(axis))
+        elif isinstance(op, tile.Broadcast):
+            source, result = tile_shape(op.source.type), tile_shape(op.result.type)
+            self.edge(op.result, op.source, lambda layout: collapse(layout, source, result))
+        elif isinstance(op, tile.Reshape):
+            source, result = tile_shape(op.source.type), tile_shape(op.result.type)
+            self.edge(op.source, op.result, lambda layout: unit_reshape(layout, result))
+            self.edge(op.result, op.source, lambda layout: unit_reshape(layout, source))
+        elif isinstance(op, tile.Transpose):
+            order = tuple(int(a) for a in op.permutation.get_values())
+            inverse = tuple(order.index(a) for a in range(len(order)))
+            self.edge(op.source, op.result, lambda layout: layout.permute(order))
+            self.edge(op.result, op.source, lambda layout: layout.permute(inverse))
+
+    def edge(self, source: SSAValue, result: SSAValue, rule: Rule) -> None:
+        self.edges.setdefault(self.classes.find(source), []).append((result, rule))
+
+    def product(self, op: tile.Mma) -> ProductLayouts:
+        assert op.atom is not None, "map-tensor-cores runs before assign-layouts"
+        m, n = tile_shape(op.result.type)
+        k = tile_shape(op.a.type)[1]
+        return product_layouts(
+            self.target.atom(op.atom.data), m, n, k, self.num_warps, self.rows_stay_in_warp(op.result)
+        )
+
+    def rows_stay_in_warp(self, value: SSAValue) -> bool:
+        """Is a value of this class reduced along its rows, or the left operand of another product?"""
+        root = self.classes.find(value)
+        for op in self.kernel.walk():
+            if isinstance(op, tile.Reduce) and self.classes.find(op.source) is root and op.axis.value.data == 1:
+                return True
+            if isinstance(op, tile.Mma) and isinstance(op.a.type, TensorType) and self.classes.find(op.a) is root:
+                return True
+        return False
+
+    def pin_operands(self, op: tile.Mma) -> None:
+        """What comes from shared memory for this product only, comes in the fragment's layout."""
+        layouts = self.product(op)
+        for operand, layout in ((op.a, layouts.a), (op.b, layouts.b)):
+            if layout is not None and isinstance(operand.owner, tile.Unstage):
+                self.choose(operand, layout)
+
+    def choose_defaults(self, ops: list[Operation]) -> None:
+        accesses: dict[SSAValue, list[Layout]] = {}
+        for op in ops:
+            if isinstance(op, tile.Load | tile.Store):
+                value = op.result if isinstance(op, tile.Load) else op.value
+                accesses.setdefault(self.classes.find(value), []).append(self.access(op))
+        roots = [v for v in self.classes.values() if self.classes.find(v) is v]
+        for root in sorted(roots, key=lambda v: -prod(tile_shape(v.type))):
+            candidates = accesses.get(root)
+            if candidates:
+                best = max(candidates, key=lambda layout: len(layout.regs))
+                self.choose(root, best)
+            else:
+                shape = tile_shape(root.type)
+                vector = max(1, self.target.vector_bytes * 8 // bit_width(root.type))
+                self.choose(root, coalesced(shape, tuple(range(len(shape))), vector, self.num_warps))
+
+    def access(self, op: tile.Load | tile.Store) -> Layout:
+        value = op.result if isinstance(op, tile.Load) else op.value
+        return access_layout(op.view, tile_shape(value.type), op.vector, self.target, self.num_warps)
+
+    # --- buffers ---------------------------------------------------------------------------------------------------
+
+    def assign_buffers(self, ops: list[Operation]) -> None:
+        orders: dict[tuple[SSAValue, int], Coord] = {}
+        for op in ops:
+            if isinstance(op, pipe.Copy):
+                orders.setdefault((op.channel, op.member.value.data), memory_order(op.view))
+        for op in ops:
+            if isinstance(op, pipe.Channel):
+                members = pipe.channel_type(op.result).members.data
+                laid = [with_layout(m, orders.get((op.result, i), tuple(range(m.rank)))) for i, m in enumerate(members)]
+                slots: IntAttr = pipe.channel_type(op.result).slots
+                set_type(op.result, pipe.ChannelType(slots, ArrayAttr(laid)))
+            elif isinstance(op, pipe.Wait):
+                for result, member in zip(op.tiles, pipe.channel_type(op.channel).members.data, strict=True):
+                    set_type(result, member)
+            elif isinstance(op, tile.Stage):
+                source = op.source.owner
+                order = tuple(range(len(tile_shape(op.source.type))))
+                if isinstance(source, tile.Load):
+                    order = memory_order(source.view)
+                set_type(op.result, with_layout(buffer_type(op.result.type), order))
+            elif isinstance(op, tile.TransposeBuffer):
+                permutation = tuple(int(a) for a in op.permutation.get_values())
+                source_type = buffer_type(op.source.type)
+                laid_out = permuted(source_type.shared_layout, permutation)
+                set_type(op.result, BufferType.of(laid_out.shape, source_type.element_type, laid_out))
+
+    # --- applying --------------------------------------------------------------------------------------------------
+
+    def set_types(self, op: Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    self.set_layout(argument)
+        for result in op.results:
+            self.set_layout(result)
+        if isinstance(op, arith.ConstantOp) and isinstance(op.result.type, TensorType):
+            op.properties["value"] = retyped(op.value, op.result.type)
+
+    def set_layout(self, value: SSAValue) -> None:
+        if isinstance(value.type, TensorType):
+            set_type(value, laid_out(value.type, self.layout(value)))
+
+    def insert_conversions(self, op: Operation) -> None:
+        for index, need in self.needs(op):
+            operand = op.operands[index]
+            assert isinstance(operand.type, TensorType)
+            if self.current(operand) != need:
+                convert = tile.ConvertLayout.create(operands=[operand], result_types=[laid_out(operand.type, need)])
+                convert.location = op.location
+                block = op.parent_block()
+                assert block is not None
+                block.insert_op_before(convert, op)
+                op.operands[index] = convert.result
+        natural = self.natural_result(op)
+        if natural is not None and natural != self.layout(op.results[0]):
+            result = op.results[0]
+            assert isinstance(result.type, TensorType)
+            convert = tile.ConvertLayout.create(operands=[result], result_types=[result.type])
+            convert.location = op.location
+            result.replace_all_uses_with(convert.result)
+            convert.operands[0] = result
+            set_type(result, laid_out(result.type, natural))
+            block = op.parent_block()
+            assert block is not None
+            block.insert_op_after(convert, op)
+
+    def current(self, value: SSAValue) -> Layout:
+        assert isinstance(value.type, TensorType) and isinstance(value.type.encoding, LayoutAttr)
+        return value.type.encoding.over(value.type.get_shape())
+
+    def needs(self, op: Operation) -> list[tuple[int, Layout]]:
+        """(operand index, layout) for operands that the op needs in a layout of its own choice."""
+        if isinstance(op, tile.Mma):
+            layouts = self.product(op)
+            found = [(0, layouts.a), (1, layouts.b), (2, layouts.acc)]
+            return [
+                (i, layout) for i, layout in found if layout is not None and isinstance(op.operands[i].type, TensorType)
+            ]
+        if isinstance(op, tile.Broadcast):
+            source, result = tile_shape(op.source.type), tile_shape(op.result.type)
+            return [(0, collapse(self.current(op.result), source, result))]
+        if isinstance(op, tile.ToScalar):
+            shape = tile_shape(op.source.type)
+            return [(0, coalesced(shape, tuple(range(len(shape))), 1, self.num_warps))]
+        if isinstance(op, tile.Store) and self.worse(self.current(op.value), self.access(op), op.view):
+            return [(0, self.access(op))]
+        return []
+
+    def natural_result(self, op: Operation) -> Layout | None:
+        """The layout in which the op itself gives its result, where that is not its class's by construction."""
+        if isinstance(op, tile.Mma):
+            return self.product(op).acc
+        if isinstance(op, tile.Reduce):
+            return self.current(op.source).drop_axis(op.axis.value.data)
+        if isinstance(op, tile.Transpose):
+            return self.current(op.source).permute([int(a) for a in op.permutation.get_values()])
+        if isinstance(op, tile.Load) and self.worse(self.layout(op.result), self.access(op), op.view):
+            return self.access(op)
+        return None
+
+    def worse(self, layout: Layout, best: Layout, view: SSAValue) -> bool:
+        """Would an access in `layout` move less side by side than in the coalesced one?"""
+        if not layout.shape:
+            return False
+        fast = memory_order(view)[-1]
+        return layout.contiguous(fast) < best.contiguous(fast)
+
+
+def _split_cheap_values(kernel: tile.Kernel) -> None:
+    """Gives each use of a constant, splat or arange its own copy: making one again is cheaper than moving it."""
+    for op in list(kernel.walk()):
+        if not isinstance(op, arith.ConstantOp | tile.Splat | tile.Arange):
+            continue
+        if not isinstance(op.results[0].type, TensorType):
+            continue
+        for use in list(op.results[0].uses)[1:]:
+            copy = op.clone()
+            copy.location = op.location
+            block = op.parent_block()
+            assert block is not None
+            block.insert_op_after(copy, op)
+            use.operation.operands[use.index] = copy.results[0]
+
+
+def collapse(layout: Layout, source: Coord, result: Coord) -> Layout:
+    """The layout from which a tile is broadcast into `layout` within each thread."""
+    for axis, (s, r) in enumerate(zip(source, result, strict=True)):
+        if s != r:
+            layout = layout.collapse_axis(axis)
+    return layout
+
+
+def unit_reshape(layout: Layout, shape: Coord) -> Layout | None:
+    """The layout after axes of extent 1 come or go; None where the reshape does more, or where such an axis has
+    phantoms (its threads would pass for replicas)."""
+    if [n for n in layout.shape if n != 1] != [n for n in shape if n != 1]:
+        return None
+    for axis in reversed(range(len(layout.shape))):
+        if layout.shape[axis] == 1:
+            if layout.base[axis] != 1:
+                return None
+            layout = layout.drop_axis(axis)
+    for axis, extent in enumerate(shape):
+        if extent == 1:
+            layout = layout.add_axis(axis)
+    return layout
+
+
+def laid_out(type_: TensorType[Attribute], layout: Layout) -> TensorType[Attribute]:
+    return TensorType(type_.element_type, type_.get_shape(), LayoutAttr.of(layout))
+
+
+def retyped(value: Attribute, type_: TensorType[Attribute]) -> Attribute:
+    """A dense constant's elements under another type of the same shape."""
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return DenseIntOrFPElementsAttr.new([type_, *value.parameters[1:]])
+    return value
+
+
+def with_layout(type_: BufferType, order: Coord) -> BufferType:
+    shape = type_.get_shape()
+    return BufferType.of(shape, type_.element_type, staged_layout(shape, type_.element_type, order))
+
+
+def buffer_type(type_: Attribute) -> BufferType:
+    assert isinstance(type_, BufferType)
+    return type_
+
+
+def set_type(value: SSAValue, type_: Attribute) -> None:
+    """Changes a value's type in place."""
+    value._type = type_

@@ -1,0 +1,42 @@
+"""Layouts of tiles in shared memory: rows in the order in which they are written, swizzled against bank conflicts."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.layout import Coord, SharedLayout
+
+CHUNK_BYTES = 16  # the widest access of one lane, and ldmatrix's row
+BANK_ROW_BYTES = 128  # all 32 banks of 4 bytes
+
+
+def staged_layout(shape: Coord, element: Attribute, order: Coord) -> SharedLayout:
+    """Where a staged tile lies.
+
+    A row's 16-byte chunks are permuted by XOR with the row's number within 8 rows of 128 bytes, so that eight rows of
+    one chunk column (ldmatrix) as well as eight chunks of one row (a vector store) lie in different banks. Rows that
+    are no power of two are padded by one chunk instead.
+    """
+    if len(shape) < 2:
+        return SharedLayout(shape, order)
+    size = max(1, bit_width(element) // 8)
+    chunk = max(1, CHUNK_BYTES // size)
+    row = shape[order[-1]]
+    if row & (row - 1) or row < chunk:
+        return SharedLayout(shape, order, pad=chunk if row >= chunk else 0)
+    base = chunk.bit_length() - 1
+    chunk_bits = row.bit_length() - 1 - base
+    bits = min(3, chunk_bits)
+    if not bits:
+        return SharedLayout(shape, order)
+    bank_row_bits = (BANK_ROW_BYTES // size).bit_length() - 1
+    return SharedLayout(shape, order, bits, base, max(row.bit_length() - 1, bank_row_bits) - base)
+
+
+def permuted(layout: SharedLayout, permutation: Coord) -> SharedLayout:
+    """The same memory with the axes renamed: axis i of the result is axis `permutation[i]`."""
+    place = {axis: position for position, axis in enumerate(permutation)}
+    shape = tuple(layout.shape[axis] for axis in permutation)
+    order = tuple(place[axis] for axis in layout.order)
+    return SharedLayout(shape, order, layout.bits, layout.base, layout.shift, layout.pad)
