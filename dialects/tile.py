@@ -433,6 +433,24 @@ class TransposeBuffer(IRDLOperation):
 
 
 @irdl_op_definition
+class ReshapeBuffer(IRDLOperation):
+    """The same buffer with axes of extent 1 added or removed: no data moves."""
+
+    name = "tile.reshape_buffer"
+    source = operand_def(BufferType)
+    result = result_def(BufferType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        source, result = tile_shape(self.source.type), tile_shape(self.result.type)
+        if [n for n in source if n != 1] != [n for n in result if n != 1]:
+            raise VerifyException(f"{list(source)} and {list(result)} differ in more than axes of extent 1")
+        if element_type_of(self.source.type) != element_type_of(self.result.type):
+            raise VerifyException("source and result differ in element type")
+
+
+@irdl_op_definition
 class ConvertLayout(IRDLOperation):
     """The same tile in another layout: data moves between threads."""
 
@@ -462,7 +480,7 @@ _INTEGERS = (i64, IntegerAttr(0, 32).type)
 
 TileOps: list[type[Operation]] = [
     Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce, Mma,
-    Stage, Unstage, TransposeBuffer, ConvertLayout,
+    Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout,
 ]  # fmt: skip
 
 Tile = Dialect(

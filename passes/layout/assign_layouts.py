@@ -36,7 +36,7 @@ from tileopt.dialects.layout import Coord, Layout, coalesced
 from tileopt.dialects.target import Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.access import access_layout, memory_order
-from tileopt.passes.layout.buffers import permuted, staged_layout
+from tileopt.passes.layout.buffers import permuted, staged_layout, unit_reshaped
 from tileopt.passes.layout.classes import ValueClasses, collect
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
 
@@ -192,8 +192,13 @@ class _Assigner:
             elif isinstance(op, tile.TransposeBuffer):
                 permutation = tuple(int(a) for a in op.permutation.get_values())
                 source_type = buffer_type(op.source.type)
-                laid_out = permuted(source_type.shared_layout, permutation)
-                set_type(op.result, BufferType.of(laid_out.shape, source_type.element_type, laid_out))
+                moved = permuted(source_type.shared_layout, permutation)
+                set_type(op.result, BufferType.of(moved.shape, source_type.element_type, moved))
+
+            elif isinstance(op, tile.ReshapeBuffer):
+                source_type = buffer_type(op.source.type)
+                moved = unit_reshaped(source_type.shared_layout, tile_shape(op.result.type))
+                set_type(op.result, BufferType.of(moved.shape, source_type.element_type, moved))
 
     # --- applying --------------------------------------------------------------------------------------------------
 

@@ -40,3 +40,14 @@ def permuted(layout: SharedLayout, permutation: Coord) -> SharedLayout:
     shape = tuple(layout.shape[axis] for axis in permutation)
     order = tuple(place[axis] for axis in layout.order)
     return SharedLayout(shape, order, layout.bits, layout.base, layout.shift, layout.pad)
+
+
+def unit_reshaped(layout: SharedLayout, shape: Coord) -> SharedLayout:
+    """The same memory after axes of extent 1 come or go. The fastest axis stays the fastest: a pad belongs to it."""
+    kept = [axis for axis, extent in enumerate(layout.shape) if extent != 1]
+    places = [axis for axis, extent in enumerate(shape) if extent != 1]
+    rename = dict(zip(kept, places, strict=True))
+    units = [axis for axis, extent in enumerate(shape) if extent == 1]
+    order = (*units, *(rename[axis] for axis in layout.order if axis in rename))
+    pad = layout.pad if layout.order and layout.order[-1] in rename else 0
+    return SharedLayout(shape, order, layout.bits, layout.base, layout.shift, pad)

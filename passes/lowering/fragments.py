@@ -104,8 +104,8 @@ def fits_ldmatrix(layout: Layout, buffer: BufferType) -> bool:
     return aligned and shared.shape[row_axis] % 8 == 0
 
 
-def lower_transpose_buffer(state: Lowering, op: Operation) -> None:
-    assert isinstance(op, tile.TransposeBuffer)
+def lower_view(state: Lowering, op: Operation) -> None:
+    assert isinstance(op, tile.TransposeBuffer | tile.ReshapeBuffer)
     new = state.emit(simt.ViewBuffer, [state.value(op.source)], [op.result.type])
     state.map(op.result, new.results[0])
 
@@ -298,7 +298,8 @@ TABLE: dict[type[Operation], Rule] = STRUCTURE | {
     tile.Store: lower_store,
     tile.Stage: lower_stage,
     tile.Unstage: lower_unstage,
-    tile.TransposeBuffer: lower_transpose_buffer,
+    tile.TransposeBuffer: lower_view,
+    tile.ReshapeBuffer: lower_view,
     tile.Arange: lower_arange,
     tile.Broadcast: lower_broadcast,
     tile.Transpose: lower_transpose,
