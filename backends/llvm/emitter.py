@@ -280,6 +280,18 @@ class TargetBackend:
         """The thread's linear id in its block, an i32 of the entry section."""
         raise NotImplementedError
 
+    def block_id(self, emitter: Emitter, axis: int) -> str:
+        """The block's id along a grid axis, an i64."""
+        raise NotImplementedError
+
+    def grid_dim(self, emitter: Emitter, axis: int) -> str:
+        """The grid's extent along an axis, an i64."""
+        raise NotImplementedError
+
+    def shared_base(self, emitter: Emitter) -> str:
+        """Pointer to the block's shared memory, a `shared_pointer`."""
+        raise NotImplementedError
+
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         """Writes one kernel's functions: makes an `Emitter`, defines the arguments, walks the body, wraps the lines."""
         raise NotImplementedError

@@ -46,7 +46,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tile in shared memory; `slot_bytes` is the distance of a ring's slots."""
+    """A tile in shared memory, or the first of a ring (see `query.slot_bytes`)."""
 
     pointer: str
     type: BufferType

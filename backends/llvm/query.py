@@ -1,0 +1,91 @@
+"""Queries of the grid, the arrays and the thread, and the parts of shared memory."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.arith import constant_int
+from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.llvm.values import Buffer
+from tileopt.dialects import simt
+from tileopt.dialects.diagnostics import CompileError
+from tileopt.dialects.tile_types import BufferType
+
+SLOT_ALIGN = 128  # each tile of a ring starts at a multiple of it
+
+
+def thread_id(emitter: Emitter, op: Operation) -> None:
+    emitter.values[op.results[0]] = emitter.backend.thread_id(emitter)
+
+
+def block_id(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.BlockId)
+    emitter.values[op.result] = emitter.backend.block_id(emitter, op.axis.value.data)
+
+
+def grid_dim(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.GridDim)
+    emitter.values[op.result] = emitter.backend.grid_dim(emitter, op.axis.value.data)
+
+
+def dim(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.Dim)
+    emitter.values[op.result] = emitter.view(op.view).extents[op.axis.value.data]
+
+
+def buffer_bytes(type_: BufferType) -> int:
+    """Bytes of one tile in shared memory."""
+    return type_.shared_layout.size * types.bytes_of(types.llvm_type(type_.element_type))
+
+
+def slot_bytes(type_: BufferType) -> int:
+    """Distance of two tiles of a ring."""
+    return -(-buffer_bytes(type_) // SLOT_ALIGN) * SLOT_ALIGN
+
+
+def alloc_shared(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.AllocShared)
+    if op.offset is None:
+        raise CompileError("backend/unallocated", "shared memory without an offset: run allocate-onchip first")
+    type_ = op.result.type
+    assert isinstance(type_, BufferType)
+    pointer = emitter.backend.shared_base(emitter)
+    offset = op.offset.value.data
+    if offset:
+        space = emitter.backend.shared_pointer
+        base = pointer
+        pointer = emitter.once(
+            ("shared", offset), lambda: emitter.assign(f"getelementptr inbounds i8, {space} {base}, i64 {offset}")
+        )
+    emitter.values[op.result] = Buffer(pointer, type_)
+
+
+def slot(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.Slot)
+    ring, index = emitter.buffer(op.ring), emitter.scalar(op.index)
+    distance, known = slot_bytes(ring.type), constant_int(index)
+    pointer = ring.pointer
+    if known != 0:
+        offset = str(known * distance) if known is not None else emitter.assign(f"mul i64 {index}, {distance}")
+        space = emitter.backend.shared_pointer
+        pointer = emitter.assign(f"getelementptr inbounds i8, {space} {pointer}, i64 {offset}")
+    emitter.values[op.result] = Buffer(pointer, ring.type)
+
+
+def view_buffer(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.ViewBuffer)
+    type_ = op.result.type
+    assert isinstance(type_, BufferType)
+    emitter.values[op.result] = Buffer(emitter.buffer(op.source).pointer, type_)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    simt.ThreadId: thread_id,
+    simt.BlockId: block_id,
+    simt.GridDim: grid_dim,
+    simt.Dim: dim,
+    simt.AllocShared: alloc_shared,
+    simt.Slot: slot,
+    simt.ViewBuffer: view_buffer,
+}
