@@ -1,0 +1,224 @@
+"""Facts of structured control flow: conditions refine what is known in their region, loops bound what they count.
+
+A loop that carries integers is walked twice. The first walk takes a carried integer for anything that its type can
+hold; what that walk finds of the next iteration's value (its range; that it grows by a fixed amount; what divides it)
+is then sound for the second walk, without a fixpoint.
+
+`scf.for` means exact arithmetic, as Python's `range` does: the induction value is first + step * n and below the end.
+A lowering that adds the step in 64 bits must not let that wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tileopt.passes.analysis.affine import ZERO, Expr, Symbol
+from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of, wrap_divisor
+from tileopt.passes.analysis.ranges import Interval
+from tileopt.passes.analysis.scope import Scope
+from tileopt.passes.analysis.symbols import assumed
+
+TRIPS_MAX = 2**63
+
+
+def _if(facts: KernelFacts, op: Operation) -> None:
+    assert isinstance(op, scf.IfOp)
+    condition = facts.expr(op.cond)
+    yields: list[list[Fact]] = []
+    for region, truth in ((op.true_region, True), (op.false_region, False)):
+        if region.blocks.first is None:
+            continue
+        scope = Scope(facts.current)
+        scope.assume(assumed(condition, truth))
+        facts.walk(region.block, scope)
+        yields.append([facts.of(v) if width_of(v.type) else _NOTHING for v in _yielded(region.block)])
+    for i, result in enumerate(op.results):
+        if width_of(result.type) is not None:
+            then, other = yields[0][i], yields[1][i]
+            chosen = facts.symbols.select(condition, then.expr, other.expr)
+            facts.set(result, chosen, then.range.join(other.range))
+
+
+_NOTHING = Fact(Expr.constant(0), Interval.of(0))
+
+
+def _yielded(block: Block) -> Sequence[SSAValue]:
+    last = block.last_op
+    return last.operands if isinstance(last, scf.YieldOp) else ()
+
+
+def _for(facts: KernelFacts, op: Operation) -> None:
+    assert isinstance(op, scf.ForOp)
+    block = op.body.block
+    counter, runs = _induction(facts, op)
+
+    def walk() -> Sequence[SSAValue]:
+        body = Scope(facts.current)
+        body.assume(runs)
+        facts.walk(block, body)
+        return _yielded(block)
+
+    _carried(facts, op, block.args[1:], op.iter_args, walk, counter)
+
+
+def _induction(facts: KernelFacts, op: scf.ForOp) -> tuple[Expr | None, list[Expr]]:
+    """Sets the induction value's fact. Gives the number of iterations done before, and what the body may assume."""
+    induction = op.body.block.args[0]
+    label = induction.name_hint or "k"
+    width = width_of(induction.type) or 64
+    first, end, step = facts.expr(op.lb), facts.expr(op.ub), facts.expr(op.step)
+    low, high, by = facts.range(op.lb), facts.range(op.ub), facts.range(op.step)
+    top = max(high.hi - 1, Interval.signed(width).lo)
+    if by.lo < 0:
+        symbol = facts.symbols.leaf("carried", label, Interval(Interval.signed(width).lo, top), op)
+        value = Expr.symbol(symbol)
+        facts.assign(induction, Fact(value, symbol.bounds))
+        return None, [end - value - 1]
+    size = step.value
+    most = max(top - low.lo, 0)
+    trips = Interval(0, most // size if size else most if by.lo >= 1 else TRIPS_MAX)
+    plain = first == ZERO and size == 1
+    counted = facts.symbols.leaf("trip", label if plain else f"{label}#", trips, op)
+    counter = Expr.symbol(counted)
+    range_ = Interval(low.lo, max(top, low.lo))
+    if size is not None:
+        value = first + counter * size
+        runs = [end - value - 1]
+        counted.relations += runs
+    else:
+        # A step known at run time only: the value is a symbol of its own, tied to the counter.
+        own = facts.symbols.leaf("induction", label, range_, op)
+        value = Expr.symbol(own)
+        tie = value - first - counter * step
+        runs = [end - value - 1, value - first]
+        for symbol in (own, counted):
+            symbol.relations += [tie, -tie, *runs]
+    facts.assign(induction, Fact(value, range_))
+    return counter, runs
+
+
+def _carried(
+    facts: KernelFacts,
+    loop: Operation,
+    arguments: Sequence[BlockArgument],
+    inits: Sequence[SSAValue],
+    walk: Callable[[], Sequence[SSAValue]],
+    counter: Expr | None,
+) -> None:
+    """Walks over a loop whose `arguments` begin as `inits` and go on as `walk` returns; sets the loop's results."""
+    integers = [i for i, a in enumerate(arguments) if width_of(a.type) is not None]
+    before = [facts.of(v) if width_of(v.type) is not None else _NOTHING for v in inits]
+    guesses: dict[int, Symbol] = {}
+    for i in integers:
+        fact = facts.unknown(arguments[i], "carried", loop)
+        (guesses[i],) = fact.expr.symbols()
+    after = walk()
+    if integers:
+        for i in integers:
+            better = _next(facts, loop, arguments[i], guesses[i], before[i], facts.of(after[i]), counter)
+            facts.assign(arguments[i], better)
+        after = walk()
+    for i in integers:
+        if i < len(loop.results) and isinstance(loop, scf.ForOp):
+            _result(facts, loop, loop.results[i], before[i], facts.of(after[i]))
+
+
+def _next(
+    facts: KernelFacts,
+    loop: Operation,
+    argument: BlockArgument,
+    guess: Symbol,
+    init: Fact,
+    after: Fact,
+    counter: Expr | None,
+) -> Fact:
+    """The carried argument's fact, from what one walk with the argument taken for anything made of it."""
+    width = width_of(argument.type) or 64
+    full = Interval.signed(width)
+    this = Expr.symbol(guess)
+    growth = after.expr - this
+    if growth.value == 0:
+        return init
+    wrapped = _unwrapped(after.expr, width)
+    if counter is not None:
+        by = wrapped - this
+        if guess not in by.symbols() and facts.invariant(by, loop):
+            # Modulo the type's size the value is init + by * counter; it is equal where that always fits.
+            value = init.expr + by * counter
+            range_ = init.range.plus(by.bounds(facts.current.bounds).times(counter.bounds()))
+            if range_.within(full):
+                return Fact(value, range_)
+    bounds = init.range.join(after.range)
+    steps = growth.bounds()
+    if guess not in growth.symbols():
+        if steps.lo >= 0:
+            bounds = bounds.meet(Interval(init.range.lo, full.hi))
+        if steps.hi <= 0:
+            bounds = bounds.meet(Interval(full.lo, init.range.hi))
+    divisor = _common_divisor(guess, init.expr, after.expr, width)
+    label = argument.name_hint or "carried"
+    symbol = facts.symbols.leaf("carried", label, Interval(-(-bounds.lo // divisor), bounds.hi // divisor), loop)
+    return Fact(Expr.symbol(symbol, divisor), bounds)
+
+
+def _unwrapped(e: Expr, width: int) -> Expr:
+    """An expression equal to e modulo the type's size: what e is a wrapped form of, or e itself."""
+    if len(e.terms) == 1:
+        ((monomial, factor),) = e.terms.items()
+        if len(monomial) == 1 and monomial[0].kind == f"wrap{width}":
+            # The symbol is the wrapped value over this divisor.
+            whole = monomial[0].args[0]
+            return whole if factor == wrap_divisor(whole, width) else e
+    return e
+
+
+def _common_divisor(guess: Symbol, init: Expr, after: Expr, width: int) -> int:
+    """A power of two that divides a carried value always: the first one, and each next one if it divides this one."""
+    wide = _unwrapped(after, width)
+    rest = Expr({m: c for m, c in wide.terms.items() if guess not in m})
+    content = gcd(init.content(), rest.content())
+    divisor = content & -content if content else 1
+    return min(divisor, 1 << (width - 1))
+
+
+def _result(facts: KernelFacts, loop: Operation, result: SSAValue, init: Fact, last: Fact) -> None:
+    """A loop gives its first value if it never runs, else the last one that its body made."""
+    if init.expr == last.expr and facts.invariant(last.expr, loop):
+        facts.assign(result, init)
+        return
+    content = gcd(init.expr.content(), last.expr.content())
+    divisor = content & -content if content else 1
+    bounds = init.range.join(last.range)
+    label = result.name_hint or "result"
+    symbol = facts.symbols.leaf("result", label, Interval(-(-bounds.lo // divisor), bounds.hi // divisor), loop)
+    facts.assign(result, Fact(Expr.symbol(symbol, divisor), bounds))
+
+
+def _while(facts: KernelFacts, op: Operation) -> None:
+    assert isinstance(op, scf.WhileOp)
+    before, after = op.before_region.block, op.after_region.block
+
+    def walk() -> Sequence[SSAValue]:
+        facts.walk(before, Scope(facts.current))
+        test = before.last_op
+        assert isinstance(test, scf.ConditionOp)
+        passed, stopped = facts.scope(test), Scope(facts.current)
+        inner = Scope(passed)
+        inner.assume(assumed(facts.expr(test.condition)))
+        stopped.assume(assumed(facts.expr(test.condition), False))
+        for value, argument, result in zip(test.args, after.args, op.results, strict=True):
+            if width_of(value.type) is not None:
+                fact = facts.of(value)
+                facts.assign(argument, Fact(fact.expr, fact.range.meet(fact.expr.bounds(inner.bounds))))
+                facts.unknown(result, "result", op, fact.range.meet(fact.expr.bounds(stopped.bounds)))
+        facts.walk(after, inner)
+        return _yielded(after)
+
+    _carried(facts, op, before.args, op.arguments, walk, None)
+
+
+HANDLERS: dict[type[Operation], Handler] = {scf.IfOp: _if, scf.ForOp: _for, scf.WhileOp: _while}

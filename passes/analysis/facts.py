@@ -1,0 +1,257 @@
+"""Facts about the scalar integers of a kernel: range, divisor and exact expression of each SSA value.
+
+`analyse(kernel)` walks the kernel forward once (a loop that carries integers twice) and returns `KernelFacts`.
+
+Sound against wrap: an SSA value is tied to the exact result of its op only where that result provably fits its type;
+where it may not, the value becomes a symbol of its own with the full range of the type, and keeps the powers of two
+that divide it (they divide 2^64 too). What holds for every launch: a block id lies below the grid's extent, which
+lies in 1..2^31-1; an extent of an array lies in 0..2^62 bytes, or in 0..2^31-1 where the contract says `small`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.kernel import DIVISOR, KernelOp
+from tileopt.dialects.tile_types import DYNAMIC, ViewType
+from tileopt.passes.analysis.affine import Expr, Symbol, leaves
+from tileopt.passes.analysis.ranges import Interval
+from tileopt.passes.analysis.scope import Scope
+from tileopt.passes.analysis.symbols import Symbols
+
+GRID_MAX = 2**31 - 1
+BYTES_MAX = 2**62
+SMALL_MAX = 2**31 - 1
+TERMS_MAX = 40  # a longer expression is not worth its cost
+DEGREE_MAX = 4
+
+
+class Fact(NamedTuple):
+    """What is known of one SSA value: its exact value as an expression, and its range where it is computed."""
+
+    expr: Expr
+    range: Interval
+
+    @property
+    def divisor(self) -> int:
+        """The greatest power of two known to divide the value; 2^63 for 0."""
+        content = self.expr.content()
+        return content & -content if content else 1 << 63
+
+
+RangeOf: TypeAlias = Callable[[list[Interval]], Interval]
+Handler: TypeAlias = "Callable[[KernelFacts, Operation], None]"
+HANDLERS: dict[type[Operation], Handler] = {}
+
+
+class KernelFacts:
+    """The facts of one kernel. Ask `of`, `scope` and `invariant`; the rest is for the handlers of ops."""
+
+    def __init__(self, kernel: KernelOp) -> None:
+        self.kernel = kernel
+        self.symbols = Symbols()
+        self.current = Scope()
+        self._facts: dict[SSAValue, Fact] = {}
+        self._scopes: dict[Block, Scope] = {}
+        self._bids: dict[int, Expr] = {}
+        self._grid: dict[int, Expr] = {}
+        self._dims: dict[tuple[SSAValue, int], Expr] = {}
+
+    # What passes ask.
+
+    def of(self, value: SSAValue) -> Fact:
+        """The fact of a scalar integer; of one that was never walked over, that nothing is known."""
+        found = self._facts.get(value)
+        return self.unknown(value, "unknown", None) if found is None else found
+
+    def scope(self, op: Operation) -> Scope:
+        """What is known where `op` stands."""
+        block = op.parent
+        while block is not None:
+            if block in self._scopes:
+                return self._scopes[block]
+            block = block.parent_block()
+        return Scope()
+
+    def dim(self, view: SSAValue, axis: int) -> Expr:
+        """The extent of an array."""
+        found = self._dims.get((view, axis))
+        if found is None:
+            found = self._dims[view, axis] = self._make_dim(view, axis)
+        return found
+
+    def bid(self, axis: int) -> Expr:
+        """The block's id along a grid axis."""
+        if axis not in self._bids:
+            symbol = self.symbols.leaf("bid", f"bid({axis})", Interval(0, GRID_MAX - 1))
+            self._bids[axis] = Expr.symbol(symbol)
+            symbol.relations.append(self.num_blocks(axis) - self._bids[axis] - 1)
+        return self._bids[axis]
+
+    def num_blocks(self, axis: int) -> Expr:
+        """The grid's extent along an axis."""
+        if axis not in self._grid:
+            symbol = self.symbols.leaf("num_blocks", f"num_blocks({axis})", Interval(1, GRID_MAX))
+            self._grid[axis] = Expr.symbol(symbol)
+        return self._grid[axis]
+
+    def used_bids(self) -> dict[int, Symbol]:
+        """The block ids that the kernel asked for, by axis."""
+        return {axis: next(iter(e.symbols())) for axis, e in self._bids.items()}
+
+    def invariant(self, value: SSAValue | Expr, loop: Operation) -> bool:
+        """Whether a scalar integer has one value through all iterations of `loop`."""
+        expr = value if isinstance(value, Expr) else self.of(value).expr
+        return not any(s.owner is not None and _inside(s.owner, loop) for s in leaves([expr]))
+
+    def uniform(self, expr: Expr) -> bool:
+        """Whether all blocks of a launch compute the same value at any time."""
+        return not any(s.kind == "bid" or s.owner is not None for s in leaves([expr]))
+
+    # What handlers use.
+
+    def range(self, value: SSAValue) -> Interval:
+        """The operand's range under what is known at this point of the walk."""
+        fact = self.of(value)
+        return fact.range.meet(fact.expr.bounds(self.current.bounds))
+
+    def expr(self, value: SSAValue) -> Expr:
+        return self.of(value).expr
+
+    def set(self, value: SSAValue, expr: Expr, exact: Interval | None = None) -> None:
+        """Ties `value` to the exact result `expr`, whose range is at most `exact`, if it fits the type."""
+        width = width_of(value.type)
+        if width is None:
+            return
+        range_ = expr.bounds(self.current.bounds)
+        if exact is not None:
+            range_ = range_.meet(exact)
+        if not range_.within(Interval.signed(width)):
+            self.wrapped(value, expr)
+        elif len(expr.terms) > TERMS_MAX or any(len(m) > DEGREE_MAX for m in expr.terms):
+            self._facts[value] = Fact(self.symbols.opaque("value", (expr,), range_), range_)
+        else:
+            self._facts[value] = Fact(expr, range_)
+
+    def wrapped(self, value: SSAValue, expr: Expr) -> None:
+        """Ties `value` to `expr` modulo the type's size."""
+        width = width_of(value.type)
+        assert width is not None
+        divisor = wrap_divisor(expr, width)
+        full = Interval.signed(width)
+        self._facts[value] = Fact(self.symbols.opaque(f"wrap{width}", (expr,), full, divisor), full)
+
+    def function(self, op: Operation, range_: RangeOf | None = None, divisor: int = 1) -> None:
+        """Ties the result of a pure op to an unknown function of its operands.
+
+        `range_` gives the result's interval from the operands', `divisor` a power of two that divides the result.
+        """
+        result = op.results[0]
+        width = width_of(result.type)
+        if width is None:
+            return
+        full = Interval.signed(width)
+        args = tuple(self.expr(o) for o in op.operands)
+        # The symbol may be met again elsewhere: its own bounds rest on what holds everywhere, the value's on the scope.
+        always = full if range_ is None else range_([a.bounds() for a in args])
+        here = full if range_ is None else range_([self.range(o) for o in op.operands])
+        if not always.within(full):
+            always = full
+        symbol = self.symbols.opaque(f"{op.name}:{width}", args, always, divisor)
+        self._facts[result] = Fact(symbol, here.meet(always) if here.within(full) else always)
+
+    def unknown(self, value: SSAValue, kind: str, owner: Operation | None, range_: Interval | None = None) -> Fact:
+        """Ties `value` to a new symbol."""
+        width = width_of(value.type) or 64
+        bounds = Interval.signed(width) if range_ is None else range_.meet(Interval.signed(width))
+        symbol = self.symbols.leaf(kind, value.name_hint or kind, bounds, owner)
+        fact = self._facts[value] = Fact(Expr.symbol(symbol), bounds)
+        return fact
+
+    def assign(self, value: SSAValue, fact: Fact) -> None:
+        self._facts[value] = fact
+
+    def walk(self, block: Block, scope: Scope) -> None:
+        """Walks over the ops of a block whose region is entered under `scope`."""
+        self._scopes[block] = scope
+        outer, self.current = self.current, scope
+        for op in block.ops:
+            HANDLERS.get(type(op), _any_op)(self, op)
+        self.current = outer
+
+    def _make_dim(self, view: SSAValue, axis: int) -> Expr:
+        type_ = view.type
+        assert isinstance(type_, ViewType)
+        static = type_.get_shape()[axis]
+        if static != DYNAMIC:
+            return Expr.constant(static)
+        index = getattr(view, "index", -1) if view.owner is self.kernel.body.block else -1
+        contract = self.kernel.contract(index) if index >= 0 else None
+        most = BYTES_MAX // (bit_width(type_.element_type) // 8)
+        if contract is not None and contract.small:
+            most = min(most, SMALL_MAX)
+        divisor = 1 if contract is None else contract.shape_div[axis]
+        name = self.kernel.arg_name(index) if index >= 0 else (view.name_hint or "array")
+        label = f"{name}.shape[{axis}]" + (f"/{divisor}" if divisor > 1 else "")
+        return Expr.symbol(self.symbols.leaf("dim", label, Interval(0, most // divisor)), divisor)
+
+
+def width_of(type_: Attribute) -> int | None:
+    """The width of a scalar integer type (index counts as 64), None for other types."""
+    if isinstance(type_, IntegerType):
+        width: int = type_.width.data
+        return width
+    return 64 if isinstance(type_, IndexType) else None
+
+
+def wrap_divisor(expr: Expr, width: int) -> int:
+    """A power of two that divides `expr` also after it wrapped."""
+    content = expr.content()
+    return min(content & -content, 1 << (width - 1)) if content else 1
+
+
+def _inside(op: Operation, loop: Operation) -> bool:
+    current: Operation | None = op
+    while current is not None and current is not loop:
+        current = current.parent_op()
+    return current is loop
+
+
+def _any_op(facts: KernelFacts, op: Operation) -> None:
+    """An op of which only its place is known: its integers may differ each time it runs."""
+    for result in op.results:
+        if width_of(result.type) is not None:
+            facts.unknown(result, "data", op)
+    for region in op.regions:
+        for block in region.blocks:
+            for argument in block.args:
+                if width_of(argument.type) is not None:
+                    facts.unknown(argument, "carried", op)
+            facts.walk(block, Scope(facts.current))
+
+
+def analyse(kernel: KernelOp) -> KernelFacts:
+    """The facts of a tile or SIMT kernel."""
+    from tileopt.passes.analysis import arith_facts, control_facts, kernel_facts
+
+    if not HANDLERS:
+        HANDLERS.update(arith_facts.HANDLERS | control_facts.HANDLERS | kernel_facts.HANDLERS)
+    facts = KernelFacts(kernel)
+    block = kernel.body.block
+    for index, argument in enumerate(block.args):
+        width = width_of(argument.type)
+        if width is None:
+            continue
+        divisor = kernel.arg_attr(index, DIVISOR)
+        factor = divisor.value.data if isinstance(divisor, IntegerAttr) and width > 1 else 1
+        full = Interval.signed(width)
+        label = kernel.arg_name(index) + (f"/{factor}" if factor > 1 else "")
+        symbol = facts.symbols.leaf("argument", label, Interval(-(-full.lo // factor), full.hi // factor))
+        facts.assign(argument, Fact(Expr.symbol(symbol, factor), full))
+    facts.walk(block, Scope())
+    return facts

@@ -1,0 +1,67 @@
+"""elide-bounds: tile -> tile. Afterwards each load and store carries `bounds`, what was found out about it and why.
+
+proved: the tile is inside its array whenever the access runs. hoisted: the test is the same for the whole block (a
+tile's offsets always are), so that one branch chooses between an unmasked and a masked path. masked: the tile is
+always partly outside along some axis, so a test would never choose the unmasked path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import tile
+from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
+from tileopt.passes.analysis.facts import KernelFacts, analyse
+
+
+@dataclass(frozen=True)
+class ElideBounds(ModulePass):
+    """Proves accesses inside their arrays and says of the others which axes need a test."""
+
+    name = "elide-bounds"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, tile.Kernel):
+                facts = analyse(kernel)
+                for access in accesses(kernel):
+                    access.bounds = outcome(facts, access)
+
+
+def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
+    """The bounds of one access."""
+    found = axes(facts, access)
+    left = [axis for axis in found if axis.place is not Place.INSIDE]
+    name = name_of(facts, access.view)
+    if not left:
+        reason = "; ".join(_proof(name, axis) for axis in found) or f"{name} has one element"
+        return BoundsAttr((Outcome.PROVED, (), reason))
+    partial = [axis for axis in left if axis.place is Place.PARTLY_OUTSIDE]
+    kind = Outcome.MASKED if partial else Outcome.HOISTED
+    reason = "; ".join(_missing(name, axis) for axis in partial or left)
+    return BoundsAttr((kind, tuple(axis.index for axis in left), reason))
+
+
+def _proof(name: str, axis: Axis) -> str:
+    if axis.offset.value is not None and axis.dim.value is not None:
+        return f"{axis.offset}..{axis.offset + axis.extent - 1} lies in 0..{axis.dim - 1}"
+    return f"{axis.offset} + {axis.extent} <= {axis.dim}" if axis.offset.terms else f"{axis.extent} <= {axis.dim}"
+
+
+def _missing(name: str, axis: Axis) -> str:
+    """What would have to be known, or why the tile is always partly outside."""
+    dim = f"{name}.shape[{axis.index}]"
+    if axis.beyond:
+        return f"rows {axis.offset} and {axis.extent - 1} on pass {dim} = {axis.dim}"
+    if not axis.low:
+        return f"{axis.offset} may be negative along axis {axis.index} of {name}"
+    offset_content = axis.offset.content()
+    step = offset_content if axis.offset.terms and offset_content else axis.extent
+    if axis.dim.content() % axis.extent and step % axis.extent == 0:
+        return f"{dim} is not known to be a multiple of {axis.extent}"
+    return f"{axis.offset} + {axis.extent} is not known to be at most {dim}"
