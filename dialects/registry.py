@@ -17,7 +17,7 @@ DialectFactory: TypeAlias = "Callable[[], Dialect]"
 # A dialect and the module that it lies in. `gpu` is ours: xDSL's has no effects and no hardware ops.
 _DIALECTS = {
     "builtin": "xdsl.dialects.builtin",
-    "arith": "xdsl.dialects.arith",
+    "arith": "tileopt.dialects.arith",
     "math": "xdsl.dialects.math",
     "scf": "xdsl.dialects.scf",
     "cf": "xdsl.dialects.cf",
