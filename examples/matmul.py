@@ -1,0 +1,22 @@
+"""Matrix product: the compiler chooses the instruction, the layouts, shared memory and the pipeline."""
+
+from __future__ import annotations
+
+from tileopt import tile
+
+
+@tile.kernel
+def matmul(
+    a: tile.In,
+    b: tile.In,
+    out: tile.Out,
+    BM: tile.Const[int] = 64,
+    BN: tile.Const[int] = 64,
+    BK: tile.Const[int] = 32,
+):
+    """out = a @ b, a of MxK, b of KxN, accumulated in f32."""
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), tile.f32)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), acc)
+    tile.store(out, (i, j), acc.astype(out.dtype))
