@@ -8,6 +8,7 @@ from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 
 class Outcome(StrEnum):
@@ -38,7 +39,15 @@ class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
                 lambda: parser.parse_integer(allow_boolean=False, allow_negative=False),
             )
             reason = parser.parse_optional_str_literal() or ""
+        problem = _problem(Outcome(word), tuple(axes))
+        if problem is not None:
+            parser.raise_error(problem, start)
         return Outcome(word), tuple(axes), reason
+
+    def verify(self) -> None:
+        problem = _problem(self.outcome, self.axes)
+        if problem is not None:
+            raise VerifyException(problem)
 
     def print_parameter(self, printer: Printer) -> None:
         outcome, axes, reason = self.data
@@ -60,3 +69,11 @@ class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
     @property
     def reason(self) -> str:
         return self.data[2]
+
+
+def _problem(outcome: Outcome, axes: tuple[int, ...]) -> str | None:
+    if list(axes) != sorted(set(axes)) or any(axis < 0 for axis in axes):
+        return f"the axes {list(axes)} are not distinct and in order"
+    if outcome is Outcome.PROVED and axes:
+        return f"a proved access leaves no axis to test, this one leaves {list(axes)}"
+    return None

@@ -29,7 +29,7 @@ class ArraySpec:
     `dtype`: an element type's name as in `tileopt.dialects.dtypes` (signed and unsigned apart).
     `align`: bytes, a power of two, that divide the address of element 0 (at most 16 are told apart).
     `unit_axis`: the axis whose stride is 1 element, or None.
-    `shape_div`, `stride_div`: for each axis a power of two up to 16 that divides the extent or the stride (in elements).
+    `shape_div`, `stride_div`: for each axis a power of two up to 16 that divides the extent or the stride in elements.
     `small`: every byte offset inside the array fits in 31 bits.
     """
 

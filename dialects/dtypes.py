@@ -70,6 +70,7 @@ _IR: dict[str, IntegerType | AnyFloat] = {
     "f8e5m2": Float8E5M2Type(),
 }
 _IR |= {name: IntegerType(d.bits) for name, d in DTYPES.items() if d.kind in "iu"}
+_BITS: dict[Attribute, int] = {d.ir: d.bits for d in DTYPES.values()}
 
 
 @lru_cache(maxsize=64)
@@ -82,10 +83,11 @@ def _numpy(name: str) -> np.dtype[np.generic]:
         "f8e4m3fn": ml_dtypes.float8_e4m3fn,
         "f8e5m2": ml_dtypes.float8_e5m2,
     }
-    if name in special:
-        return np.dtype(special[name])
     kind = DTYPES[name].kind
-    return np.dtype("bool" if kind == "b" else f"{kind}{DTYPES[name].bytes}")
+    found: np.dtype[np.generic] = np.dtype(
+        special[name] if name in special else "bool" if kind == "b" else f"{kind}{DTYPES[name].bytes}"
+    )
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -103,8 +105,8 @@ def element_type(type_: Attribute) -> Attribute:
 
 
 def bit_width(type_: Attribute) -> int:
-    """Bits that one element takes in memory: i1 takes 8."""
+    """Bits that one element takes in memory: i1 takes 8. Raises ValueError for what is no element type."""
     element = element_type(type_)
-    if isinstance(element, IntegerType):
-        return max(8, element.width.data)
-    return next(d.bits for d in DTYPES.values() if d.ir == element)
+    if element not in _BITS:
+        raise ValueError(f"{element} has no width in memory")
+    return _BITS[element]

@@ -13,6 +13,8 @@ from xdsl.printer import Printer
 
 from tileopt.dialects.layout import Bases, Layout, SharedLayout
 
+MAX_WARP_BITS = 5  # no GPU runs more than 1024 threads a block
+
 
 def _print_bases(bases: Bases) -> str:
     return "[" + ", ".join("[" + ", ".join(map(str, basis)) + "]" for basis in bases) + "]"
@@ -48,6 +50,8 @@ class LayoutAttr(Data[tuple[Bases, Bases, Bases]]):
             lanes = _parse_bases(parser, "lanes")
             parser.parse_punctuation(",")
             warps = _parse_bases(parser, "warps")
+        if len(warps) > MAX_WARP_BITS:
+            parser.raise_error(f"a block has at most {1 << MAX_WARP_BITS} warps, got {1 << len(warps)}", start)
         rank = len((*lanes, (0,))[0])
         try:  # over its own base tile: what does not depend on the shape is checked where it is written
             Layout((1,) * rank, regs, lanes, warps)
@@ -109,7 +113,7 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
             SharedLayout((1,) * len(order), order, *swizzle, pad)
         except ValueError as error:
             parser.raise_error(str(error), start)
-        return order, swizzle[0], swizzle[1], swizzle[2], pad
+        return _normal(order, swizzle, pad)
 
     def print_parameter(self, printer: Printer) -> None:
         order, bits, base, shift, pad = self.data
@@ -125,7 +129,13 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
 
     @staticmethod
     def of(layout: SharedLayout) -> SharedAttr:
-        return SharedAttr((layout.order, layout.bits, layout.base, layout.shift, layout.pad))
+        return SharedAttr(_normal(layout.order, (layout.bits, layout.base, layout.shift), layout.pad))
+
+
+def _normal(order: tuple[int, ...], swizzle: Sequence[int], pad: int) -> tuple[tuple[int, ...], int, int, int, int]:
+    """A swizzle of no bits is none, so that layouts which do the same are the same attribute."""
+    bits, base, shift = swizzle if swizzle[0] else (0, 0, 0)
+    return order, bits, base, shift, pad
 
 
 def layout_of(type_: Attribute) -> Layout:

@@ -5,7 +5,7 @@ Takes the place of xDSL's dialect of the same name, which has neither these ops 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, VectorType, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, i64
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
     BaseAttr,
@@ -24,7 +24,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
-from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.checks import CONSTANT, check_bounds, check_layout, check_padding, check_product, check_tile
+from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -35,9 +36,9 @@ I64 = eq(i64)
 
 @irdl_op_definition
 class MmaSync(IRDLOperation):
-    """`acc + a @ b` for fragments of an MxK, a KxN and an MxN tile, by the atom's `mma.sync` as often as the tile needs.
+    """`acc + a @ b` for fragments of an MxK, a KxN and an MxN tile: the atom's `mma.sync` as often as the tile needs.
 
-    `extents` is (M, N, K); the layouts are the atom's, tiled (see `Fragment.tiled`). All lanes of a warp take part.
+    The layouts are the atom's, tiled (see `Fragment.tiled`). All lanes of a warp take part.
     """
 
     name = "gpu.mma_sync"
@@ -61,6 +62,7 @@ class MmaSync(IRDLOperation):
         fragment_layout(self.layout_a, (m, k), self.a.type)
         fragment_layout(self.layout_b, (k, n), self.b.type)
         fragment_layout(self.layout_acc, (m, n), self.acc.type)
+        check_product(element_type(self.a.type), element_type(self.b.type), element_type(self.acc.type))
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
 
@@ -82,14 +84,16 @@ class LdMatrix(IRDLOperation):
         assert isinstance(self.source.type, BufferType)
         over = fragment_layout(self.layout, self.source.type.get_shape(), self.result.type)
         if bit_width(self.source.type.element_type) != 16:
-            raise VerifyException("ldmatrix moves 16-bit elements")
+            raise VerifyException(f"ldmatrix moves 16-bit elements, not {self.source.type.element_type}")
+        if self.source.type.element_type != element_type(self.result.type):
+            raise VerifyException("buffer and fragment differ in element type")
         if over.has_phantoms or len(over.shape) != 2:
             raise VerifyException("ldmatrix needs a matrix that the fragment tiles exactly")
 
 
 @irdl_op_definition
 class CpAsync(IRDLOperation):
-    """Starts `cp.async` copies of the tile at the element offsets into a buffer; `layout` says which thread copies what.
+    """Starts `cp.async` copies of the tile at the element offsets into a buffer; `layout` says who copies what.
 
     `vector` elements (4, 8 or 16 bytes) are copied together; those outside the array become zero.
     """
@@ -101,7 +105,7 @@ class CpAsync(IRDLOperation):
     layout = prop_def(LayoutAttr)
     vector = prop_def(IntegerAttr)
     bounds = opt_prop_def(BoundsAttr)
-    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
+    padding = opt_prop_def(CONSTANT)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $offsets `]` `,` $target attr-dict `:` type($view) `,` type($target)"
@@ -113,6 +117,10 @@ class CpAsync(IRDLOperation):
             raise VerifyException("offsets, array and buffer differ in rank")
         if view.element_type != target.element_type:
             raise VerifyException("array and buffer differ in element type")
+        check_tile(target, "the buffer")
+        check_layout(self.layout, target.get_shape(), "the buffer")
+        check_bounds(self.bounds, view.rank)
+        check_padding(self.padding, view.element_type)
         size = self.vector.value.data * bit_width(view.element_type) // 8
         if size not in (4, 8, 16):
             raise VerifyException(f"cp.async copies 4, 8 or 16 bytes, not {size}")
@@ -139,7 +147,7 @@ class CpAsyncWait(IRDLOperation):
 
     def verify_(self) -> None:
         if self.pending.value.data < 0:
-            raise VerifyException("pending is not negative")
+            raise VerifyException(f"pending counts groups, it is not {self.pending.value.data}")
 
 
 GpuOps: list[type[Operation]] = [MmaSync, LdMatrix, CpAsync, CpAsyncCommit, CpAsyncWait]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
     StringAttr,
     SymbolNameConstraint,
+    UnitAttr,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
 from xdsl.ir import Attribute, Block, Region
@@ -19,11 +24,40 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from tileopt.dialects.checks import is_power_of_two
 from tileopt.dialects.contracts import ContractAttr
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.tile_types import ViewType
 
 CONTRACT = "tile.contract"  # argument attribute: #tile.contract of an array parameter
 NAME = "tile.name"  # argument attribute: the parameter's name in the source
 DIVISOR = "tile.divisor"  # argument attribute: a power of two that divides an integer parameter
+
+SCALAR_TYPES: frozenset[Attribute] = frozenset(d.ir for d in DTYPES.values() if not d.name.startswith("f8"))
+MAX_WARPS = 32
+MAX_THREADS = 1024
+
+
+def _integer(holds: Callable[[int], bool]) -> Callable[[Attribute], bool]:
+    return lambda value: isinstance(value, IntegerAttr) and holds(value.value.data)
+
+
+def _is_flag(value: Attribute) -> bool:
+    return isinstance(value, UnitAttr) or (isinstance(value, IntegerAttr) and value.type == IntegerType(1))
+
+
+# Attributes of the kernel op: what each is, and whether a value is that.
+_ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
+    "tile.num_warps": (
+        f"a power of two up to {MAX_WARPS}",
+        _integer(lambda n: is_power_of_two(n) and n <= MAX_WARPS),
+    ),
+    "tile.num_stages": ("a positive integer", _integer(lambda n: n > 0)),
+    "tile.fma": ("true or false", _is_flag),
+    "tile.fast_math": ("true or false", _is_flag),
+    "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
+    "simt.shared_bytes": ("a size in bytes", _integer(lambda n: n >= 0)),
+}
 
 
 class KernelOp(IRDLOperation):
@@ -74,6 +108,8 @@ class KernelOp(IRDLOperation):
         return found if isinstance(found, ContractAttr) else None
 
     def verify_(self) -> None:
+        if not isinstance(self.parent_op(), ModuleOp | None):
+            raise VerifyException("a kernel stands in a module")
         block = self.body.blocks.first
         if block is None or block.next_block is not None:
             raise VerifyException("a kernel's body is one block")
@@ -81,14 +117,38 @@ class KernelOp(IRDLOperation):
             raise VerifyException("the body's arguments differ from the kernel's type")
         if self.function_type.outputs.data:
             raise VerifyException("a kernel returns nothing")
-        if self.arg_attrs is not None:
-            if len(self.arg_attrs) != len(block.args):
-                raise VerifyException("arg_attrs must name each argument once")
-            for index, argument in enumerate(block.args):
-                contract = self.contract(index)
-                rank = getattr(argument.type, "rank", None)
-                if contract is not None and len(contract.shape_div) != rank:
-                    raise VerifyException(f"the contract of {self.arg_name(index)} does not fit {argument.type}")
+        ending = f"{self.name.partition('.')[0]}.return"
+        if block.last_op is None or block.last_op.name != ending:
+            raise VerifyException(f"a kernel ends with {ending}")
+        if self.arg_attrs is not None and len(self.arg_attrs) != len(block.args):
+            raise VerifyException(f"arg_attrs has {len(self.arg_attrs)} entries for {len(block.args)} arguments")
+        for index, argument in enumerate(block.args):
+            self._verify_argument(index, argument.type)
+        for name, (meaning, holds) in _ATTRIBUTES.items():
+            value = self.attributes.get(name)
+            if value is not None and not holds(value):
+                raise VerifyException(f"{name} is {meaning}, not {value}")
+
+    def _verify_argument(self, index: int, type_: Attribute) -> None:
+        name = self.arg_name(index)
+        if not isinstance(type_, ViewType) and type_ not in SCALAR_TYPES:
+            raise VerifyException(
+                f"{name} is {type_}; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)"
+            )
+        if not isinstance(self.arg_attr(index, NAME), StringAttr | None):
+            raise VerifyException(f"{NAME} of argument {index} is not a string")
+        contract = self.arg_attr(index, CONTRACT)
+        if contract is not None:
+            if not isinstance(contract, ContractAttr) or not isinstance(type_, ViewType):
+                raise VerifyException(f"{CONTRACT} of {name} is not a #tile.contract of a view")
+            if len(contract.shape_div) != type_.rank:
+                raise VerifyException(f"the contract of {name} does not fit {type_}")
+        divisor = self.arg_attr(index, DIVISOR)
+        if divisor is not None:
+            if not isinstance(type_, IntegerType):
+                raise VerifyException(f"{DIVISOR} is given of {name}, which is no integer")
+            if not isinstance(divisor, IntegerAttr) or not is_power_of_two(divisor.value.data):
+                raise VerifyException(f"{DIVISOR} of {name} is a power of two, not {divisor}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -59,6 +59,8 @@ class Layout:
 
     def __post_init__(self) -> None:
         rank = len(self.shape)
+        if any(n < 1 for n in self.shape):
+            raise ValueError(f"the extents {list(self.shape)} are not all positive")
         if len(self.lanes) != LANE_BITS:
             raise ValueError(f"a layout has {LANE_BITS} lane bases, got {len(self.lanes)}")
         masks = [0] * rank
@@ -289,6 +291,10 @@ class SharedLayout:
     pad: int = 0
 
     def __post_init__(self) -> None:
+        if any(n < 1 for n in self.shape):
+            raise ValueError(f"the extents {list(self.shape)} are not all positive")
+        if min(self.bits, self.base, self.shift, self.pad) < 0:
+            raise ValueError("swizzle and padding are not negative")
         if sorted(self.order) != list(range(len(self.shape))):
             raise ValueError(f"order {list(self.order)} is not a permutation of the axes")
         if self.bits and self.pad:
@@ -315,6 +321,19 @@ class SharedLayout:
         size = self.strides[slowest] * (self.shape[slowest] + (self.pad if len(self.shape) == 1 else 0))
         block = 1 << (self.base + self.shift + self.bits) if self.bits else 1
         return -(-size // block) * block
+
+    @property
+    def placement(self) -> tuple[Coord, tuple[int, int, int]]:
+        """What the place of an element depends on: the strides of the axes that are longer than 1, and the swizzle."""
+        strides = tuple(s for s, n in zip(self.strides, self.shape, strict=True) if n != 1)
+        return strides, (self.bits, self.base, self.shift) if self.bits else (0, 0, 0)
+
+    def permute(self, order: Sequence[int]) -> SharedLayout:
+        """The same memory with the axes renamed: axis `i` of the result is axis `order[i]` of this."""
+        place = {axis: position for position, axis in enumerate(order)}
+        shape = tuple(self.shape[axis] for axis in order)
+        renamed = tuple(place[axis] for axis in self.order)
+        return SharedLayout(shape, renamed, self.bits, self.base, self.shift, self.pad)
 
     def index(self, coord: Sequence[int]) -> int:
         """Element index of a coordinate."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, i64
 from xdsl.ir import (
     Attribute,
     Dialect,
@@ -20,7 +20,6 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
-    BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     eq,
@@ -36,10 +35,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.checks import CONSTANT, check_bounds, check_padding, check_tile, check_vector
+from tileopt.dialects.effects import AllocatesResult
 from tileopt.dialects.tile_types import BufferType, ViewType
 
 I64 = eq(i64)
@@ -92,8 +93,12 @@ class Channel(IRDLOperation):
 
     name = "pipe.channel"
     result = result_def(ChannelType)
-    traits = traits_def(MemoryAllocEffect())
+    traits = traits_def(AllocatesResult())
     assembly_format = "attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        for member in channel_type(self.result).members.data:
+            check_tile(member, "a slot's tile")
 
 
 class _SlotOp(IRDLOperation):
@@ -138,7 +143,7 @@ class Copy(IRDLOperation):
     channel = operand_def(ChannelType)
     iteration = operand_def(I64)
     member = prop_def(IntegerAttr)
-    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
+    padding = opt_prop_def(CONSTANT)
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
@@ -157,6 +162,9 @@ class Copy(IRDLOperation):
             raise VerifyException(f"a tile of {tile.element_type} from an array of {self.view.type.element_type}")
         if not len(self.offsets) == self.view.type.rank == tile.rank:
             raise VerifyException("offsets, array and tile differ in rank")
+        check_padding(self.padding, tile.element_type)
+        check_bounds(self.bounds, tile.rank)
+        check_vector(self.vector)
 
 
 @irdl_op_definition
@@ -180,7 +188,7 @@ class Wait(IRDLOperation):
         if tuple(r.type for r in self.tiles) != members:
             raise VerifyException("the results are not the channel's tiles")
         if self.pending.value.data < 0:
-            raise VerifyException("pending is not negative")
+            raise VerifyException(f"pending counts groups, it is not {self.pending.value.data}")
 
 
 PipeOps: list[type[Operation]] = [Channel, Acquire, Copy, Commit, Wait, Release]

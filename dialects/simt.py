@@ -8,9 +8,10 @@ a block are numbered linearly: lane = id mod 32, warp = id // 32.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    FloatAttr,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -32,23 +34,33 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import (
-    HasParent,
-    IsTerminator,
-    MemoryAllocEffect,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    Pure,
-)
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasParent, IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.checks import (
+    CONSTANT,
+    INDICES,
+    check_axis,
+    check_bounds,
+    check_fragment,
+    check_layout,
+    check_padding,
+    check_product,
+    check_shape,
+    check_tile,
+    check_vector,
+)
+from tileopt.dialects.constants import Constants
 from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.effects import AllocatesResult, ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr
-from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.layout import Layout
-from tileopt.dialects.tile import ReduceKind
-from tileopt.dialects.tile_types import BufferType, ViewType
+from tileopt.dialects.kernel import SCALAR_TYPES, KernelOp
+from tileopt.dialects.layout import WARP_SIZE, Layout
+from tileopt.dialects.tile import ReduceKind as ReduceKind
+from tileopt.dialects.tile import check_kind
+from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
 
 I64 = eq(i64)
 FRAGMENT = BaseAttr(VectorType)
@@ -109,7 +121,7 @@ class GridDim(_AxisQuery):
 
 
 @irdl_op_definition
-class Dim(IRDLOperation):
+class Dim(IRDLOperation, HasFolderInterface):
     """The run-time extent of an array along an axis."""
 
     name = "simt.dim"
@@ -122,8 +134,12 @@ class Dim(IRDLOperation):
 
     def verify_(self) -> None:
         assert isinstance(self.view.type, ViewType)
-        if not 0 <= self.axis.value.data < self.view.type.rank:
-            raise VerifyException(f"axis {self.axis.value.data} is not an axis of {self.view.type}")
+        check_axis(self.axis, self.view.type.rank, self.view.type)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        assert isinstance(self.view.type, ViewType)
+        extent = self.view.type.get_shape()[self.axis.value.data]
+        return None if extent == DYNAMIC else (IntegerAttr(extent, i64),)
 
 
 @irdl_op_definition
@@ -137,32 +153,32 @@ class Splat(IRDLOperation):
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def verify_(self) -> None:
+        check_fragment(self.result.type, "the result")
         if element_type(self.result.type) != self.value.type:
             raise VerifyException(f"a splat of {self.value.type} cannot give {self.result.type}")
 
 
 def fragment_layout(layout: LayoutAttr, shape: tuple[int, ...], fragment: Attribute) -> Layout:
     """The layout over `shape`, checked against the fragment's number of registers."""
-    try:
-        over = layout.over(shape)
-    except ValueError as error:
-        raise VerifyException(str(error)) from error
-    assert isinstance(fragment, VectorType)
-    if fragment.get_shape() != (over.registers,):
+    registers = check_fragment(fragment, "the fragment")
+    check_shape(shape, "the tile", list(shape))
+    check_layout(layout, shape, "the tile")
+    over = layout.over(shape)
+    if registers != over.registers:
         raise VerifyException(f"the layout has {over.registers} registers, the fragment is {fragment}")
     return over
 
 
-def shape_of(array: DenseArrayBase) -> tuple[int, ...]:
+def shape_of(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     """A shape property as integers."""
-    return tuple(int(n) for n in array.get_values())
+    return array.get_values()
 
 
 class _OverShape(IRDLOperation):
     """Common to ops whose layout spans a tile that no operand's type shows."""
 
     layout = prop_def(LayoutAttr)
-    shape = prop_def(DenseArrayBase)
+    shape = prop_def(INDICES)
     irdl_options = (ParsePropInAttrDict(),)
 
     def layout_over(self, fragment: Attribute) -> Layout:
@@ -181,29 +197,30 @@ class FragmentCoord(_OverShape):
 
     def verify_(self) -> None:
         self.layout_over(self.result.type)
-        if not 0 <= self.axis.value.data < len(self.shape):
-            raise VerifyException(f"axis {self.axis.value.data} is not an axis of the tile")
-        if not isinstance(element_type(self.result.type), IntegerType):
-            raise VerifyException("a coordinate is an integer")
+        check_axis(self.axis, len(self.shape), f"the tile {list(shape_of(self.shape))}")
+        if element_type(self.result.type) not in (i32, i64):
+            raise VerifyException(f"a coordinate is of i32 or i64, not {element_type(self.result.type)}")
 
 
 @irdl_op_definition
 class FragmentLoad(_OverShape):
-    """Reads a fragment of the tile of `shape` at the element offsets. `padding`, `bounds`, `vector`: as in `tile.load`."""
+    """Reads a fragment of the tile of `shape` at the element offsets; the properties are those of `tile.load`."""
 
     name = "simt.fragment_load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
+    padding = opt_prop_def(CONSTANT)
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     result = result_def(FRAGMENT)
-    traits = traits_def(MemoryReadEffect())
+    traits = traits_def(ReadsView())
     assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
 
     def verify_(self) -> None:
         self.layout_over(self.result.type)
-        _verify_rank(self.view, len(self.offsets), len(self.shape), self.result.type)
+        _verify_access(self, self.result.type)
+        assert isinstance(self.view.type, ViewType)
+        check_padding(self.padding, self.view.type.element_type)
 
 
 @irdl_op_definition
@@ -216,23 +233,26 @@ class FragmentStore(_OverShape):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
-    traits = traits_def(MemoryWriteEffect())
+    traits = traits_def(WritesView())
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
     def verify_(self) -> None:
         self.layout_over(self.value.type)
-        _verify_rank(self.view, len(self.offsets), len(self.shape), self.value.type)
+        _verify_access(self, self.value.type)
         assert isinstance(self.view.type, ViewType)
         if not self.view.type.owned:
             raise VerifyException("a store needs an owned view")
 
 
-def _verify_rank(view: SSAValue, offsets: int, rank: int, fragment: Attribute) -> None:
-    assert isinstance(view.type, ViewType)
-    if not view.type.rank == offsets == rank:
-        raise VerifyException(f"array, offsets and tile have the ranks {view.type.rank}, {offsets}, {rank}")
-    if view.type.element_type != element_type(fragment):
-        raise VerifyException(f"a fragment of {element_type(fragment)}, an array of {view.type.element_type}")
+def _verify_access(op: FragmentLoad | FragmentStore, fragment: Attribute) -> None:
+    view, offsets, rank = op.view.type, len(op.offsets), len(op.shape)
+    assert isinstance(view, ViewType)
+    if not view.rank == offsets == rank:
+        raise VerifyException(f"array, offsets and tile have the ranks {view.rank}, {offsets}, {rank}")
+    if view.element_type != element_type(fragment):
+        raise VerifyException(f"a fragment of {element_type(fragment)}, an array of {view.element_type}")
+    check_bounds(op.bounds, rank)
+    check_vector(op.vector)
 
 
 @irdl_op_definition
@@ -246,13 +266,16 @@ class AllocShared(IRDLOperation):
     slots = opt_prop_def(IntegerAttr)
     offset = opt_prop_def(IntegerAttr)
     result = result_def(BufferType)
-    traits = traits_def(MemoryAllocEffect())
+    traits = traits_def(AllocatesResult())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict `:` type($result)"
 
     def verify_(self) -> None:
+        check_tile(self.result.type, "the buffer")
         if self.slots is not None and self.slots.value.data < 1:
             raise VerifyException("a ring has at least one slot")
+        if self.offset is not None and self.offset.value.data < 0:
+            raise VerifyException("an offset is not negative")
 
 
 @irdl_op_definition
@@ -272,7 +295,7 @@ class Slot(IRDLOperation):
 
 
 @irdl_op_definition
-class ViewBuffer(IRDLOperation):
+class ViewBuffer(IRDLOperation, HasFolderInterface):
     """The same shared memory through another type of the same size (axes permuted, for example)."""
 
     name = "simt.view_buffer"
@@ -286,6 +309,9 @@ class ViewBuffer(IRDLOperation):
         assert isinstance(source, BufferType) and isinstance(result, BufferType)
         if source.shared_layout.size != result.shared_layout.size or source.element_type != result.element_type:
             raise VerifyException(f"{source} and {result} do not take the same memory")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return (self.source,) if self.source.type == self.result.type else None
 
 
 @irdl_op_definition
@@ -343,36 +369,46 @@ class FragmentReduce(_OverShape):
 
     def verify_(self) -> None:
         over = self.layout_over(self.source.type)
-        if self.kind.data not in tuple(ReduceKind):
-            raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'")
-        if not 0 <= self.axis.value.data < len(over.shape):
-            raise VerifyException(f"axis {self.axis.value.data} is not an axis of the tile")
+        check_kind(self.kind, element_type(self.source.type))
+        check_axis(self.axis, len(over.shape), f"the tile {list(over.shape)}")
         left = over.drop_axis(self.axis.value.data)
-        assert isinstance(self.result.type, VectorType)
-        if self.result.type.get_shape() != (left.registers,):
+        if check_fragment(self.result.type, "the result") != left.registers:
             raise VerifyException(f"the reduction leaves {left.registers} registers, the result is {self.result.type}")
+        if element_type(self.source.type) != element_type(self.result.type):
+            raise VerifyException("source and result differ in element type")
 
 
 @irdl_op_definition
-class FragmentSelect(IRDLOperation):
+class FragmentSelect(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """Register r of the result is register `registers[r]` of the source: no data moves between threads."""
 
     name = "simt.fragment_select"
     source = operand_def(FRAGMENT)
-    registers = prop_def(DenseArrayBase)
+    registers = prop_def(INDICES)
     result = result_def(FRAGMENT)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        source, result = self.source.type, self.result.type
-        assert isinstance(source, VectorType) and isinstance(result, VectorType)
-        chosen = shape_of(self.registers)
-        if result.get_shape() != (len(chosen),):
-            raise VerifyException("the result has one register for each chosen one")
-        if any(not 0 <= r < source.get_shape()[0] for r in chosen):
-            raise VerifyException("a chosen register is not one of the source's")
+        chosen = self.registers.get_values()
+        held = check_fragment(self.source.type, "the source")
+        if check_fragment(self.result.type, "the result") != len(chosen):
+            raise VerifyException(f"{len(chosen)} registers are chosen, the result is {self.result.type}")
+        if any(not 0 <= r < held for r in chosen):
+            raise VerifyException(f"a chosen register is not one of the {held} of the source")
+        if element_type(self.source.type) != element_type(self.result.type):
+            raise VerifyException("source and result differ in element type")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        same = self.source.type == self.result.type
+        return (self.source,) if same and self.registers.get_values() == tuple(range(len(self.registers))) else None
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tileopt.dialects.simt_canonical import MergeSelects, SelectSplat
+
+        return (SelectSplat(), MergeSelects())
 
 
 @irdl_op_definition
@@ -388,8 +424,7 @@ class Extract(IRDLOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        assert isinstance(self.source.type, VectorType)
-        if not 0 <= self.register.value.data < self.source.type.get_shape()[0]:
+        if not 0 <= self.register.value.data < check_fragment(self.source.type, "the source"):
             raise VerifyException(f"{self.source.type} has no register {self.register.value.data}")
         if element_type(self.source.type) != self.result.type:
             raise VerifyException(f"a register of {self.source.type} is not {self.result.type}")
@@ -410,8 +445,12 @@ class ShuffleXor(IRDLOperation):
     def verify_(self) -> None:
         if self.source.type != self.result.type:
             raise VerifyException("a shuffle keeps the type")
-        if not 0 < self.mask.value.data < 32:
-            raise VerifyException("a lane mask is 1 to 31")
+        if isinstance(self.source.type, VectorType):
+            check_fragment(self.source.type, "the source")
+        elif self.source.type not in SCALAR_TYPES:
+            raise VerifyException(f"a shuffle moves a fragment or a scalar, not {self.source.type}")
+        if not 0 < self.mask.value.data < WARP_SIZE:
+            raise VerifyException(f"a lane mask is 1 to {WARP_SIZE - 1}, not {self.mask.value.data}")
 
 
 @irdl_op_definition
@@ -443,6 +482,7 @@ class Dot(IRDLOperation):
         assert isinstance(a, BufferType) and isinstance(b, BufferType)
         if a.rank != 2 or b.rank != 2 or a.get_shape()[1] != b.get_shape()[0]:
             raise VerifyException(f"{a} and {b} cannot be multiplied")
+        check_product(a.element_type, b.element_type, element_type(self.acc.type))
         fragment_layout(self.layout, (a.get_shape()[0], b.get_shape()[1]), self.acc.type)
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
@@ -453,4 +493,4 @@ SimtOps: list[type[Operation]] = [
     Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShuffleXor, Barrier, Dot,
 ]  # fmt: skip
 
-Simt = Dialect("simt", SimtOps, [])
+Simt = Dialect("simt", SimtOps, [], [Constants()])

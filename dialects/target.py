@@ -1,4 +1,4 @@
-"""All that a pass may ask of the hardware: `Target`, `Feature`, `Atom`. Backends register values; passes look them up."""
+"""All that a pass may ask of the hardware: `Target`, `Feature`, `Atom`. Backends register them, passes look them up."""
 
 from __future__ import annotations
 
@@ -58,13 +58,15 @@ class Fragment:
     lanes: Bases
 
     def tiled(self, shape: Coord, warp_axes: Iterable[int | None]) -> Layout:
-        """The layout of a tile of `shape`: warp bit i lies on axis `warp_axes[i]` (None: replica), repeats do the rest."""
+        """A tile of `shape` in this fragment: warp bit i lies on axis `warp_axes[i]`, or makes replicas (None)."""
         extents = list(self.shape)
         warps: list[Coord] = []
         for axis in warp_axes:
-            warps.append(tuple(extents[axis] if a == axis else 0 for a in range(len(shape))))
+            basis = [0] * len(shape)
             if axis is not None:
+                basis[axis] = extents[axis]
                 extents[axis] *= 2
+            warps.append(tuple(basis))
         return Layout(shape, self.regs, self.lanes, tuple(warps))
 
 

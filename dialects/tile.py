@@ -6,16 +6,18 @@ Integers that index memory (block ids, extents, offsets) are i64.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
+    i32,
     i64,
 )
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -30,26 +32,33 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import (
-    HasParent,
-    IsTerminator,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    NoMemoryEffect,
-    Pure,
-)
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasParent, IsTerminator, MemoryReadEffect, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tileopt.dialects import arith as _mended  # noqa: F401  (comparisons of tiles)
 from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.checks import (
+    CONSTANT,
+    INDICES,
+    check_axis,
+    check_bounds,
+    check_padding,
+    check_product,
+    check_vector,
+)
+from tileopt.dialects.checks import MAX_ELEMENTS as MAX_ELEMENTS
+from tileopt.dialects.checks import check_tile as check_tile
+from tileopt.dialects.constants import Constants
 from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.effects import ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
+from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType, tile_shape
 
 I64 = eq(i64)
 TILE = BaseAttr(TensorType) | BaseAttr(BufferType)
-MAX_ELEMENTS = 1 << 20  # of one tile; CUDA Tile IR and Triton have the same limit
 
 
 class ReduceKind(StrEnum):
@@ -66,22 +75,15 @@ class ReduceKind(StrEnum):
     XOR = "xor"
 
 
-def check_tile(type_: Attribute, what: str) -> None:
-    """Verifies that a tile has static positive extents and is not larger than MAX_ELEMENTS."""
-    if not isinstance(type_, TensorType | BufferType):
-        return
-    total = 1
-    for extent in tile_shape(type_):
-        if extent < 1:
-            raise VerifyException(f"{what} needs static, positive extents, got {type_}")
-        total *= extent
-    if total > MAX_ELEMENTS:
-        raise VerifyException(f"{what} has {total} elements, more than {MAX_ELEMENTS}")
-    if isinstance(type_, TensorType) and isinstance(type_.encoding, LayoutAttr):
-        try:
-            type_.encoding.over(type_.get_shape())
-        except ValueError as error:
-            raise VerifyException(f"{what}: {error}") from error
+FLOAT_KINDS = frozenset((ReduceKind.SUM, ReduceKind.PROD, ReduceKind.MAX, ReduceKind.MIN))
+
+
+def check_kind(kind: StringAttr, element: Attribute) -> None:
+    """The kind of reduction exists, and for elements of this type."""
+    if kind.data not in tuple(ReduceKind):
+        raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{kind.data}'")
+    if kind.data not in FLOAT_KINDS and not isinstance(element, IntegerType):
+        raise VerifyException(f"{kind.data} reduces integers, not {element}")
 
 
 @irdl_op_definition
@@ -127,7 +129,7 @@ class NumBlocks(_AxisQuery):
 
 
 @irdl_op_definition
-class Dim(IRDLOperation):
+class Dim(IRDLOperation, HasFolderInterface):
     """The run-time extent of an array along an axis."""
 
     name = "tile.dim"
@@ -139,8 +141,11 @@ class Dim(IRDLOperation):
     assembly_format = "$view attr-dict `:` type($view)"
 
     def verify_(self) -> None:
-        if not 0 <= self.axis.value.data < view_type(self.view).rank:
-            raise VerifyException(f"axis {self.axis.value.data} is not an axis of {self.view.type}")
+        check_axis(self.axis, view_type(self.view).rank, self.view.type)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        extent = view_type(self.view).get_shape()[self.axis.value.data]
+        return None if extent == DYNAMIC else (IntegerAttr(extent, i64),)
 
 
 def view_type(value: SSAValue) -> ViewType:
@@ -149,7 +154,9 @@ def view_type(value: SSAValue) -> ViewType:
     return value.type
 
 
-def _verify_access(view: SSAValue, offsets: int, tile: Attribute, bounds: BoundsAttr | None) -> None:
+def _verify_access(
+    view: SSAValue, offsets: int, tile: Attribute, bounds: BoundsAttr | None, vector: IntegerAttr | None
+) -> None:
     type_ = view_type(view)
     check_tile(tile, "the tile")
     if offsets != type_.rank:
@@ -158,8 +165,8 @@ def _verify_access(view: SSAValue, offsets: int, tile: Attribute, bounds: Bounds
         raise VerifyException(f"a tile of rank {len(tile_shape(tile))} from an array of rank {type_.rank}")
     if element_type(tile) != type_.element_type:
         raise VerifyException(f"a tile of {element_type(tile)} from an array of {type_.element_type}")
-    if bounds is not None and any(axis >= type_.rank for axis in bounds.axes):
-        raise VerifyException("the bounds name an axis that the array lacks")
+    check_bounds(bounds, type_.rank)
+    check_vector(vector)
 
 
 @irdl_op_definition
@@ -172,18 +179,17 @@ class Load(IRDLOperation):
     name = "tile.load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr))
+    padding = opt_prop_def(CONSTANT)
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
     result = result_def(TensorType)
-    traits = traits_def(MemoryReadEffect())
+    traits = traits_def(ReadsView())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
 
     def verify_(self) -> None:
-        _verify_access(self.view, len(self.offsets), self.result.type, self.bounds)
-        if self.padding is not None and self.padding.type != view_type(self.view).element_type:
-            raise VerifyException("the padding's type differs from the element type")
+        _verify_access(self.view, len(self.offsets), self.result.type, self.bounds, self.vector)
+        check_padding(self.padding, view_type(self.view).element_type)
 
 
 @irdl_op_definition
@@ -196,12 +202,12 @@ class Store(IRDLOperation):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BoundsAttr)
     vector = opt_prop_def(IntegerAttr)
-    traits = traits_def(MemoryWriteEffect())
+    traits = traits_def(WritesView())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
     def verify_(self) -> None:
-        _verify_access(self.view, len(self.offsets), self.value.type, self.bounds)
+        _verify_access(self.view, len(self.offsets), self.value.type, self.bounds, self.vector)
         if not view_type(self.view).owned:
             raise VerifyException("a store needs an owned view")
 
@@ -251,17 +257,27 @@ class Arange(IRDLOperation):
 
     def verify_(self) -> None:
         check_tile(self.result.type, "the result")
-        if len(tile_shape(self.result.type)) != 1 or element_type(self.result.type) not in _INTEGERS:
+        if len(tile_shape(self.result.type)) != 1 or element_type(self.result.type) not in (i32, i64):
             raise VerifyException("arange gives a tile of rank 1 of i32 or i64")
 
 
-class _Reshaping(IRDLOperation):
+class _Reshaping(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     source = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
 
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tileopt.dialects.tile_canonical import patterns_of
+
+        return patterns_of(cls)
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return (self.source,) if self.source.type == self.result.type else None
+
     def verify_(self) -> None:
+        check_tile(self.source.type, "the source")
         check_tile(self.result.type, "the result")
         if element_type(self.result.type) != element_type(self.source.type):
             raise VerifyException("source and result differ in element type")
@@ -305,15 +321,19 @@ class Transpose(_Reshaping):
     """Axis `i` of the result is axis `permutation[i]` of the source."""
 
     name = "tile.transpose"
-    permutation = prop_def(DenseArrayBase)
+    permutation = prop_def(INDICES)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
         order = self.permutation.get_values()
         if sorted(order) != list(range(len(source))):
             raise VerifyException(f"{list(order)} is not a permutation of the axes")
-        if result != tuple(source[int(a)] for a in order):
+        if result != tuple(source[a] for a in order):
             raise VerifyException(f"the permutation {list(order)} of {list(source)} is not {list(result)}")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        order = self.permutation.get_values()
+        return super().fold() if order == tuple(range(len(order))) else None
 
 
 @irdl_op_definition
@@ -332,10 +352,9 @@ class Reduce(IRDLOperation):
     def verify_(self) -> None:
         check_tile(self.source.type, "the source")
         shape, axis = tile_shape(self.source.type), self.axis.value.data
-        if self.kind.data not in tuple(ReduceKind):
-            raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{self.kind.data}'")
-        if not 0 <= axis < len(shape):
-            raise VerifyException(f"axis {axis} is not an axis of {self.source.type}")
+        check_kind(self.kind, element_type(self.source.type))
+        check_axis(self.axis, len(shape), self.source.type)
+        check_tile(self.result.type, "the result")
         if tile_shape(self.result.type) != shape[:axis] + shape[axis + 1 :]:
             raise VerifyException(f"the result's shape is not that of the source without axis {axis}")
         if element_type(self.source.type) != element_type(self.result.type):
@@ -380,18 +399,17 @@ class Mma(IRDLOperation):
             raise VerifyException(f"the product is {a[0]}x{b[1]}, the accumulator {acc[0]}x{acc[1]}")
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
-        if element_type_of(self.a.type) != element_type_of(self.b.type):
-            raise VerifyException(f"a is of {element_type_of(self.a.type)}, b of {element_type_of(self.b.type)}")
+        check_product(element_type_of(self.a.type), element_type_of(self.b.type), element_type(self.acc.type))
 
 
 @irdl_op_definition
 class Stage(IRDLOperation):
-    """Puts a tile into shared memory."""
+    """Puts a tile into shared memory, where nothing changes it: the buffer is a value like any other."""
 
     name = "tile.stage"
     source = operand_def(TensorType)
     result = result_def(BufferType)
-    traits = traits_def(MemoryWriteEffect())
+    traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
@@ -399,8 +417,8 @@ class Stage(IRDLOperation):
 
 
 @irdl_op_definition
-class Unstage(IRDLOperation):
-    """Takes a tile from shared memory into registers."""
+class Unstage(IRDLOperation, HasFolderInterface):
+    """Takes a tile from shared memory into registers. Its place counts: a channel's slot is refilled once released."""
 
     name = "tile.unstage"
     source = operand_def(BufferType)
@@ -411,29 +429,42 @@ class Unstage(IRDLOperation):
     def verify_(self) -> None:
         _verify_same(self.source.type, self.result.type)
 
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        stage = self.source.owner
+        return (stage.source,) if isinstance(stage, Stage) and stage.source.type == self.result.type else None
+
 
 @irdl_op_definition
-class TransposeBuffer(IRDLOperation):
+class TransposeBuffer(IRDLOperation, HasFolderInterface):
     """The same buffer with its axes permuted: no data moves."""
 
     name = "tile.transpose_buffer"
     source = operand_def(BufferType)
-    permutation = prop_def(DenseArrayBase)
+    permutation = prop_def(INDICES)
     result = result_def(BufferType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        source, order = tile_shape(self.source.type), self.permutation.get_values()
-        if sorted(order) != list(range(len(source))):
+        source, result, order = self.source.type, self.result.type, self.permutation.get_values()
+        assert isinstance(source, BufferType) and isinstance(result, BufferType)
+        check_tile(source, "the source")
+        if sorted(order) != list(range(source.rank)):
             raise VerifyException(f"{list(order)} is not a permutation of the axes")
-        if tile_shape(self.result.type) != tuple(source[int(a)] for a in order):
-            raise VerifyException("the result's extents are not the permuted ones of the source")
+        laid_out = isinstance(source.layout, SharedAttr)
+        permuted = source.shared_layout.permute(order)
+        expected = BufferType.of(permuted.shape, source.element_type, permuted if laid_out else None)
+        if result != expected:
+            raise VerifyException(f"the permutation {list(order)} of {source} is {expected}, not {result}")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        order = self.permutation.get_values()
+        return (self.source,) if order == tuple(range(len(order))) else None
 
 
 @irdl_op_definition
-class ReshapeBuffer(IRDLOperation):
+class ReshapeBuffer(IRDLOperation, HasFolderInterface):
     """The same buffer with axes of extent 1 added or removed: no data moves."""
 
     name = "tile.reshape_buffer"
@@ -443,25 +474,32 @@ class ReshapeBuffer(IRDLOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        source, result = tile_shape(self.source.type), tile_shape(self.result.type)
-        if [n for n in source if n != 1] != [n for n in result if n != 1]:
-            raise VerifyException(f"{list(source)} and {list(result)} differ in more than axes of extent 1")
-        if element_type_of(self.source.type) != element_type_of(self.result.type):
+        source, result = self.source.type, self.result.type
+        assert isinstance(source, BufferType) and isinstance(result, BufferType)
+        check_tile(source, "the source")
+        if [n for n in source.get_shape() if n != 1] != [n for n in result.get_shape() if n != 1]:
+            raise VerifyException(f"{source} and {result} differ in more than axes of extent 1")
+        if source.element_type != result.element_type:
             raise VerifyException("source and result differ in element type")
+        if isinstance(source.layout, SharedAttr) != isinstance(result.layout, SharedAttr):
+            raise VerifyException("of source and result, one has a layout")
+        if source.shared_layout.placement != result.shared_layout.placement:
+            raise VerifyException(f"{source} and {result} place their elements differently")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return (self.source,) if self.source.type == self.result.type else None
 
 
 @irdl_op_definition
-class ConvertLayout(IRDLOperation):
+class ConvertLayout(_Reshaping):
     """The same tile in another layout: data moves between threads."""
 
     name = "tile.convert_layout"
-    source = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
-    def verify_(self) -> None:
-        _verify_same(self.source.type, self.result.type)
+    def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
+        if source != result:
+            raise VerifyException(f"{self.source.type} and {self.result.type} are not the same tile")
 
 
 def _verify_same(source: Attribute, result: Attribute) -> None:
@@ -476,15 +514,14 @@ def element_type_of(type_: Attribute) -> Attribute:
     return type_.element_type if isinstance(type_, BufferType) else element_type(type_)
 
 
-_INTEGERS = (i64, IntegerAttr(0, 32).type)
-
 TileOps: list[type[Operation]] = [
-    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce, Mma,
-    Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout,
+    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce,
+    Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout,
 ]  # fmt: skip
 
 Tile = Dialect(
     "tile",
     TileOps,
     [ViewType, BufferType, LayoutAttr, SharedAttr, BoundsAttr, ContractAttr],
+    [Constants()],
 )

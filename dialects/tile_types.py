@@ -24,7 +24,8 @@ from tileopt.dialects.encodings import SharedAttr
 from tileopt.dialects.layout import SharedLayout
 
 DYNAMIC = DYNAMIC_INDEX
-ELEMENT_TYPES = frozenset(d.ir for d in DTYPES.values())
+ELEMENT_TYPES: frozenset[Attribute] = frozenset(d.ir for d in DTYPES.values())
+MAX_EXTENT = (1 << 63) - 1
 
 
 class Access(StrEnum):
@@ -34,7 +35,8 @@ class Access(StrEnum):
     OWNED = "owned"  # each block reads and writes the part that its id owns
 
 
-def _verify_element(element: Attribute) -> None:
+def check_element(element: Attribute) -> None:
+    """Raises VerifyException for what cannot be an element of an array or a tile."""
     if element not in ELEMENT_TYPES:
         raise VerifyException(
             f"{element} is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)"
@@ -63,18 +65,21 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
         return self.access.data == Access.OWNED
 
     def verify(self) -> None:
-        _verify_element(self.element_type)
+        check_element(self.element_type)
         if self.access.data not in tuple(Access):
             raise VerifyException(f"a view is shared or owned, not '{self.access.data}'")
-        if any(n < 0 and n != DYNAMIC for n in self.get_shape()):
-            raise VerifyException("a view's extent is negative")
+        if any(not 0 <= n <= MAX_EXTENT and n != DYNAMIC for n in self.get_shape()):
+            raise VerifyException("a view's extent is 0 to 2**63 - 1, or '?'")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             dims, element = parser.parse_ranked_shape()
             parser.parse_punctuation(",")
+            start = parser.pos
             access = parser.parse_identifier()
+            if access not in tuple(Access):
+                parser.raise_error(f"a view is shared or owned, not '{access}'", start)
         return [ArrayAttr([IntAttr(n) for n in dims]), element, StringAttr(access)]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -113,17 +118,22 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         return SharedLayout(self.get_shape(), tuple(range(self.rank)))
 
     def verify(self) -> None:
-        _verify_element(self.element_type)
+        check_element(self.element_type)
         if any(n < 1 for n in self.get_shape()):
-            raise VerifyException("a buffer's extents are positive")
+            raise VerifyException("a buffer needs static, positive extents")
         if isinstance(self.layout, SharedAttr) and len(self.layout.data[0]) != self.rank:
-            raise VerifyException("the layout's rank differs from the buffer's")
+            raise VerifyException(f"the layout orders {len(self.layout.data[0])} axes, the buffer has rank {self.rank}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             dims, element = parser.parse_ranked_shape()
-            layout = parser.parse_attribute() if parser.parse_optional_punctuation(",") else NoneAttr()
+            layout: Attribute = NoneAttr()
+            if parser.parse_optional_punctuation(","):
+                start = parser.pos
+                layout = parser.parse_attribute()
+                if not isinstance(layout, SharedAttr):
+                    parser.raise_error(f"a buffer's layout is #tile.shared, not {layout}", start)
         return [ArrayAttr([IntAttr(n) for n in dims]), element, layout]
 
     def print_parameters(self, printer: Printer) -> None:

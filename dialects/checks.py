@@ -1,0 +1,104 @@
+"""Checks that the verifiers of several dialects share. Each raises VerifyException, whatever IR it is given."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import BaseAttr
+from xdsl.utils.exceptions import VerifyException
+
+from tileopt.dialects.bounds import BoundsAttr
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.tile_types import BufferType, check_element, tile_shape
+
+INDICES = DenseArrayBase.constr(BaseAttr(IntegerType))
+CONSTANT = BaseAttr(FloatAttr) | BaseAttr(IntegerAttr)
+MAX_ELEMENTS = 1 << 20  # of one tile; CUDA Tile IR and Triton have the same limit
+
+
+def is_power_of_two(n: int) -> bool:
+    return n > 0 and not n & (n - 1)
+
+
+def check_shape(shape: tuple[int, ...], what: str, shown: object) -> None:
+    """Static positive extents, not more than MAX_ELEMENTS elements."""
+    total = 1
+    for extent in shape:
+        if extent < 1:
+            raise VerifyException(f"{what} needs static, positive extents, got {shown}")
+        total *= extent
+    if total > MAX_ELEMENTS:
+        raise VerifyException(f"{what} has {total} elements, more than {MAX_ELEMENTS}")
+
+
+def check_tile(type_: Attribute, what: str) -> None:
+    """A tile of static positive extents, not larger than MAX_ELEMENTS, whose layout (if it has one) fits."""
+    if not isinstance(type_, TensorType | BufferType):
+        return
+    check_element(type_.element_type)
+    check_shape(tile_shape(type_), what, type_)
+    if isinstance(type_, TensorType):
+        if isinstance(type_.encoding, LayoutAttr):
+            check_layout(type_.encoding, type_.get_shape(), what)
+        elif not isinstance(type_.encoding, NoneAttr):
+            raise VerifyException(f"{what} is encoded by {type_.encoding}; a tile's encoding is #tile.layout")
+
+
+def check_layout(layout: LayoutAttr, shape: tuple[int, ...], what: str) -> None:
+    """The layout can spread a tile of this shape, and a thread does not hold more than a whole tile may have."""
+    try:
+        over = layout.over(shape)
+    except ValueError as error:
+        raise VerifyException(f"{what}: {error}") from error
+    if over.registers > MAX_ELEMENTS:
+        raise VerifyException(f"{what}: the layout gives each thread {over.registers} registers")
+
+
+def check_fragment(type_: Attribute, what: str) -> int:
+    """A fragment is `vector<Nxt>` of a known element type. Gives N."""
+    if not isinstance(type_, VectorType):
+        raise VerifyException(f"{what} is {type_}, not a fragment")
+    check_element(type_.element_type)
+    shape = type_.get_shape()
+    if len(shape) != 1 or any(type_.get_scalable_dims()) or not 1 <= shape[0] <= MAX_ELEMENTS:
+        raise VerifyException(f"{what} is {type_}; a fragment is a vector of rank 1 with 1 to {MAX_ELEMENTS} registers")
+    return shape[0]
+
+
+def check_axis(axis: IntegerAttr, rank: int, of: object) -> None:
+    if not 0 <= axis.value.data < rank:
+        raise VerifyException(f"axis {axis.value.data} is not an axis of {of}")
+
+
+def check_vector(vector: IntegerAttr | None) -> None:
+    if vector is not None and not is_power_of_two(vector.value.data):
+        raise VerifyException(f"vector counts elements by a power of two, not {vector.value.data}")
+
+
+def check_padding(padding: FloatAttr | IntegerAttr | None, element: Attribute) -> None:
+    if padding is not None and padding.type != element:
+        raise VerifyException(f"the padding is of {padding.type}, the elements are {element}")
+
+
+def check_bounds(bounds: BoundsAttr | None, rank: int) -> None:
+    if bounds is not None and any(axis >= rank for axis in bounds.axes):
+        raise VerifyException(f"the bounds name axis {max(bounds.axes)} of an array of rank {rank}")
+
+
+def check_product(a: Attribute, b: Attribute, acc: Attribute) -> None:
+    """Element types of `acc + a @ b`: a and b alike, the accumulator of their kind and no narrower."""
+    if a != b:
+        raise VerifyException(f"a is of {a}, b of {b}")
+    if isinstance(a, IntegerType) != isinstance(acc, IntegerType):
+        raise VerifyException(f"a product of {a} is not accumulated in {acc}")
+    if bit_width(acc) < bit_width(a):
+        raise VerifyException(f"the accumulator's {acc} is narrower than the operands' {a}")
