@@ -23,14 +23,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
     DiagnosticException,
     MultipleSpansParseError,
     ParseError,
 )
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from tileopt.dialects.diagnostics import (
     CompileError,
@@ -87,11 +87,18 @@ def create_context(
     return ctx
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer, whose pattern for strings takes exponential time on a line with a quote that does not close."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+
+
 class LocatedParser(Parser):
     """xDSL's parser, keeping for each op and block argument the file, line and column that it was read from."""
 
     def __init__(self, ctx: Context, text: str, name: str) -> None:
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self._file = StringAttr(name)
         self._name_positions: list[int] = []

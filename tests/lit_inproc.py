@@ -1,7 +1,7 @@
 """A lit format that runs `tileopt ... | filecheck ...` lines inside the worker: twenty times faster than processes.
 
-A process for each command costs 0.3 s, most of it Python's start. What is run here is the command's own entry on streams
-in memory. A file that uses anything but pipes of these two commands, `not` and `2>&1` goes to lit's own shell.
+A process for each command costs 0.3 s, most of it Python's start. What is run here is the command's own entry on
+streams in memory. A file that uses anything but pipes of these two commands, `not` and `2>&1` goes to lit's own shell.
 """
 
 from __future__ import annotations

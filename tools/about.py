@@ -66,7 +66,7 @@ def load_targets(wanted: str | None = None, *, plugins: bool = False) -> None:
 
     Raises TargetError where nothing registers `wanted`.
     """
-    import tileopt.backends.pipelines  # noqa: F401  # importing it registers them
+    import tileopt.backends.targets  # noqa: F401  # importing it registers them
     from tileopt.dialects.target import get_target, register_target, target_names
 
     known = target_names()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from tileopt.dialects.diagnostics import CompileError, Location, TileoptError
+from tileopt.dialects.diagnostics import CompileError, Location, TargetError, TileoptError, location_of
 from tileopt.tools import about
 from tileopt.tools.options import Options, UsageError, parse_options, usage
 from tileopt.tools.runner import Failed, Runner, Timer, guarded
@@ -87,10 +87,9 @@ class _Session:
         failed = False
         for name in self.options.files or ["-"]:
             text = self._read(name)
-            name = "<stdin>" if name == "-" else name
             chunks = list(split_chunks(text)) if self.options.split_input_file else [text]
             for chunk in chunks:
-                output, ok = self._chunk(chunk, name)
+                output, ok = self._chunk(chunk, _shown(name))
                 failed |= not ok
                 outputs.append(output)
         if self.options.emit == "cubin" and len(outputs) > 1:
@@ -110,7 +109,7 @@ class _Session:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             before = data[: error.start].decode("utf-8-sig")
-            place = Location(name, before.count("\n") + 1, len(before) - before.rfind("\n"), "")
+            place = Location(_shown(name), before.count("\n") + 1, len(before) - before.rfind("\n"), "")
             what = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
             raise CompileError("parse/encoding", what, location=place) from error
 
@@ -163,8 +162,6 @@ class _Session:
         with self.timer.measure("Parser"), guarded("the parser"):
             module = parse_module(ctx, text, name)
         target = _target(module, options.target)
-        if target is not None:
-            about.load_targets(target)
         runner.verify(module)
         runner.run(self.passes, module)
         if options.emit == "mlir":
@@ -195,9 +192,16 @@ def _target(module: ModuleOp, default: str | None) -> str | None:
     named = module.attributes.get("tile.target")
     if named is None and default is not None:
         named = module.attributes["tile.target"] = StringAttr(default)
-    if named is not None and not isinstance(named, StringAttr):
-        raise CompileError("target/invalid", f"tile.target must be a string, not {named}")
-    return None if named is None else named.data
+    if named is None:
+        return None
+    try:
+        if not isinstance(named, StringAttr):
+            raise TargetError("target/invalid", f"tile.target must be a string, not {named}")
+        about.load_targets(named.data)
+    except TargetError as error:
+        error.location = error.location or location_of(module)
+        raise
+    return named.data
 
 
 def _about(options: Options) -> str | None:
@@ -212,6 +216,10 @@ def _about(options: Options) -> str | None:
         )
         return "".join(tell() for flag, tell in wanted if flag)
     return None
+
+
+def _shown(name: str) -> str:
+    return "<stdin>" if name == "-" else name
 
 
 def _read_file(name: str) -> bytes:

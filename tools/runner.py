@@ -112,7 +112,7 @@ def guarded(what: str, code: str = "internal") -> Iterator[None]:
     """Turn any failure of `what` into errors for the user. `code` is that of a failure which the input explains."""
     try:
         yield
-    except (Failed, TileoptError):
+    except (Failed, TileoptError, BrokenPipeError):
         raise
     except RecursionError as error:
         raise CompileError("limits/depth", f"nested too deeply for {what}") from error

@@ -1,0 +1,80 @@
+"""Input that no one would write, and that people feed to tools all the same: each gets a clean error, at once."""
+
+from __future__ import annotations
+
+import pytest
+from command import tileopt
+
+BROKEN = {
+    "empty": (b"", "parse/syntax"),
+    "blank": (b" \n\t\n", "parse/syntax"),
+    "nul": (b"\0", "parse/syntax"),
+    "not utf-8": (b"func.func @f() {\n \xff\n}", "parse/encoding"),
+    "an ELF file": (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0", "parse/syntax"),
+    "truncated op": (b"func.func @f() {", "parse/"),
+    "truncated string": (b'"test.op', "parse/syntax"),
+    "a quote that does not close": (b'"test.op"() {a = "' + b"a" * 500 + b"} : () -> ()\n", "parse/syntax"),
+    "unknown op": (b"nothing", "parse/unknown-op"),
+    "unknown type": (b'"test.op"() : () -> !nothing.type', "parse/"),
+    "undefined value": (b'"test.op"(%0) : (i32) -> ()', "parse/undefined-value"),
+    "value defined twice": (b'%0 = "test.op"() : () -> i32\n%0 = "test.op"() : () -> i32', "parse/syntax"),
+    "deep regions": (b'"test.op"() ({' * 3000, "limits/depth"),
+    "deep types": (b'"test.op"() : () -> ' + b"tuple<" * 3000, "limits/depth"),
+    "deep attributes": (b'"test.op"() {a = ' + b"[" * 3000, "limits/depth"),
+    "deep parentheses": (b"affine_map<(d0) -> (" + b"(" * 3000, "parse/"),
+    "long decimal": (b"%0 = arith.constant " + b"9" * 5000 + b" : i32", "parse/"),
+    "long hexadecimal": (b"%0 = arith.constant 0x" + b"F" * 5000 + b" : i32", "parse/"),
+    "wide literal": (b"%0 = arith.constant 999999999999999 : i32", "parse/invalid"),
+    "wide integer type": (b"%0 = arith.constant 1 : i999999999", "parse/"),
+    "widest integer type": (b"%0 = arith.constant 1 : i" + b"9" * 5000, "parse/"),
+    "large splat": (b"%0 = arith.constant dense<1> : tensor<99999999x99xi32>", "parse/"),
+    "large hexadecimal splat": (b'%0 = arith.constant dense<"0x01000000"> : tensor<9999999999xi32>', "parse/"),
+    "superscript digit": ('"test.op"() {a = ²} : () -> ()'.encode(), "parse/"),
+    "resources of others": (b"{-# external_resources: {} #-}", "parse/"),
+    "many results": (b'%0:99999999 = "test.op"() : () -> ()', "parse/syntax"),
+    "constant without value": (b'%0 = "arith.constant"() : () -> i32', "verify/arith.constant"),
+    "module without region": (b'"builtin.module"() : () -> ()', "verify/builtin.module"),
+    "function without type": (b'"func.func"() ({}) : () -> ()', "verify/func.func"),
+    "loop without anything": (b'"scf.for"() ({}) : () -> ()', "verify/scf.for"),
+    "empty block": (b"func.func @f() { ^a: }", "verify/func.func"),
+    "no terminator": (b'func.func @f() { "test.op"() : () -> () }', "verify/func.func"),
+    "successor elsewhere": (b'"test.op"() ({ ^a: "test.termop"() [^b] : () -> () }) : () -> ()', "parse/syntax"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_input_is_reported(name: str) -> None:
+    text, code = BROKEN[name]
+    done = tileopt(stdin=text)
+    assert done.code == 1
+    assert f"error[{code}" in done.err
+    assert "Traceback" not in done.err
+    assert done.err.startswith("<stdin>:") or code.startswith("limits/")
+    assert all(len(line) < 500 for line in done.err.splitlines())
+
+
+def test_a_byte_that_is_no_text_has_its_place() -> None:
+    assert tileopt(stdin=b"func.func @f() {\n \xff\n}").err.startswith("<stdin>:2:2: error[parse/encoding]")
+
+
+def test_byte_order_mark_and_carriage_returns_are_fine() -> None:
+    assert tileopt(stdin=b"\xef\xbb\xbffunc.func @f() {\r\n  func.return\r\n}\r\n").code == 0
+
+
+def test_an_undefined_value_is_reported_where_it_is_used() -> None:
+    done = tileopt(stdin='func.func @f() {\n  "test.op"(%lost) : (i32) -> ()\n  func.return\n}\n')
+    assert done.err.startswith("<stdin>:2:13: error[parse/undefined-value]: %lost is not defined")
+
+
+def test_a_misspelt_op_is_recognised() -> None:
+    done = tileopt(stdin="%0 = arith.constant 1 : i32\n%1 = arith.constnt 2 : i32\n")
+    assert "<stdin>:2:6: error[parse/unknown-op]: unknown op 'arith.constnt'" in done.err
+    assert "help: did you mean 'arith.constant'?" in done.err
+
+
+def test_large_splats_within_the_limit_are_quick_to_read() -> None:
+    text = "%0 = arith.constant dense<0.0> : tensor<1024x1024xf32>\n%1 = arith.constant dense<1> : tensor<512x512xi32>"
+    done = tileopt(stdin=text)
+    assert done.code == 0
+    assert "dense<0.000000e+00> : tensor<1024x1024xf32>" in done.out
+    assert "dense<1> : tensor<512x512xi32>" in done.out
