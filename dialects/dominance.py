@@ -42,12 +42,15 @@ def _problem(
         return "was erased"
     # The op around `user`, or `user` itself, that lies in the region of the definition.
     holder: Operation | None = user
+    isolated: Operation | None = None
     while holder is not None and (holder.parent is None or holder.parent.parent is not block.parent):
         holder = holder.parent_op()
-        if holder is not None and holder.has_trait(IsolatedFromAbove):
-            return f"is defined outside of '{holder.name}', which is isolated from above"
+        if holder is not None and isolated is None and holder.has_trait(IsolatedFromAbove):
+            isolated = holder
     if holder is None or holder.parent is None:
         return "is defined in a region that does not enclose this use"
+    if isolated is not None:
+        return f"is defined outside of '{isolated.name}', which is isolated from above"
     if isinstance(value, OpResult) and holder is value.op and holder is not user:
         return "is used inside of the op that defines it"
     if isinstance(block.parent.parent, ModuleOp):
