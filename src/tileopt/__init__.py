@@ -1,3 +1,123 @@
-"""tileopt: a compiler for GPU kernels with a tile track and a SIMT track."""
+"""tileopt: a compiler for GPU kernels with a tile track and a SIMT track.
+
+Names are imported when they are first used: `import tileopt` alone loads neither xDSL nor LLVM nor CUDA.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tileopt.frontends.engine import set_engine_factory as _set_engine_factory
+
+if TYPE_CHECKING:
+    from tileopt.backends.runtime.compiled_kernel import CompiledKernel
+    from tileopt.backends.runtime.defaults import set_default_target
+    from tileopt.backends.runtime.device_array import DeviceArray, asarray, empty, to_numpy, zeros
+    from tileopt.backends.runtime.engine import Engine
+    from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
+    from tileopt.dialects.diagnostics import (
+        BoundsError,
+        CompileError,
+        DeviceError,
+        KernelTypeError,
+        LaunchError,
+        OwnershipError,
+        TargetError,
+        TileoptError,
+        UnsupportedError,
+    )
+    from tileopt.dialects.target import Target
+    from tileopt.frontends import tile_python as tile
 
 __version__ = "0.1.0"
+
+_RUNTIME = "tileopt.backends.runtime."
+_DIAGNOSTICS = "tileopt.dialects.diagnostics"
+_HOMES = {
+    "CompiledKernel": _RUNTIME + "compiled_kernel",
+    "set_default_target": _RUNTIME + "defaults",
+    "DeviceArray": _RUNTIME + "device_array",
+    "asarray": _RUNTIME + "device_array",
+    "empty": _RUNTIME + "device_array",
+    "to_numpy": _RUNTIME + "device_array",
+    "zeros": _RUNTIME + "device_array",
+    "Event": _RUNTIME + "streams",
+    "Graph": _RUNTIME + "streams",
+    "Stream": _RUNTIME + "streams",
+    "synchronize": _RUNTIME + "streams",
+    "Target": "tileopt.dialects.target",
+    "BoundsError": _DIAGNOSTICS,
+    "CompileError": _DIAGNOSTICS,
+    "DeviceError": _DIAGNOSTICS,
+    "KernelTypeError": _DIAGNOSTICS,
+    "LaunchError": _DIAGNOSTICS,
+    "OwnershipError": _DIAGNOSTICS,
+    "TargetError": _DIAGNOSTICS,
+    "TileoptError": _DIAGNOSTICS,
+    "UnsupportedError": _DIAGNOSTICS,
+}
+_MODULES = {"tile": "tileopt.frontends.tile_python"}
+
+__all__ = [
+    "BoundsError",
+    "CompileError",
+    "CompiledKernel",
+    "DeviceArray",
+    "DeviceError",
+    "Event",
+    "Graph",
+    "KernelTypeError",
+    "LaunchError",
+    "OwnershipError",
+    "Stream",
+    "Target",
+    "TargetError",
+    "TileoptError",
+    "UnsupportedError",
+    "asarray",
+    "cdiv",
+    "compile",
+    "empty",
+    "set_default_target",
+    "synchronize",
+    "tile",
+    "to_numpy",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        found: Any = importlib.import_module(_MODULES[name])
+    elif name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'tileopt' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def cdiv(a: int, b: int) -> int:
+    """a / b rounded up: how many tiles of b cover a elements."""
+    return -(-a // b)
+
+
+def compile(kernel: Any, target: Any = None, **given: object) -> CompiledKernel:
+    """The kernel for a target without launching it; the same as `kernel.compile(target, ...)`."""
+    result: CompiledKernel = kernel.compile(target, **given)
+    return result
+
+
+def _make_engine() -> Engine:
+    from tileopt.backends.runtime.engine import Engine
+
+    return Engine()
+
+
+_set_engine_factory(_make_engine)

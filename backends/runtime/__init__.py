@@ -1,0 +1,1 @@
+"""What every target shares at run time: arrays, specialisation, the cache, streams and dispatch."""

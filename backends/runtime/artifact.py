@@ -1,0 +1,64 @@
+"""One compiled kernel as the runtime keeps it: code, how to call it and what is known about it; to and from bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """`code`: a cubin or the CPU's object code. All else as in CompiledModule."""
+
+    name: str
+    target: str
+    kind: str
+    threads: int
+    shared_bytes: int
+    params: tuple[ParamSlot, ...]
+    conditions: tuple[str, ...]
+    code: bytes
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
+        return Artifact(
+            module.name,
+            module.target,
+            module.kind,
+            module.threads,
+            module.shared_bytes,
+            module.params,
+            module.conditions,
+            code,
+            report,
+        )
+
+    def to_bytes(self) -> bytes:
+        """A line of JSON, then the code."""
+        fields = {
+            "name": self.name,
+            "target": self.target,
+            "kind": self.kind,
+            "threads": self.threads,
+            "shared_bytes": self.shared_bytes,
+            "params": [asdict(slot) for slot in self.params],
+            "conditions": list(self.conditions),
+            "report": self.report,
+        }
+        return json.dumps(fields, default=str).encode() + b"\n" + self.code
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Artifact | None:
+        """None where the bytes are no artifact of this version."""
+        head, _, code = data.partition(b"\n")
+        try:
+            fields = json.loads(head)
+            params = tuple(ParamSlot(**{**slot, "kind": SlotKind(slot["kind"])}) for slot in fields.pop("params"))
+            conditions = tuple(fields.pop("conditions"))
+            return Artifact(**fields, params=params, conditions=conditions, code=code)
+        except (ValueError, KeyError, TypeError):
+            return None

@@ -1,0 +1,137 @@
+"""One kernel's launches: the short way for arguments that look like earlier ones, and the long way to a new plan.
+
+The short way reads each array's address and key, finds the plan under the keys, compares owned arrays' ranges, writes
+pointers and scalars, and calls. All inspection, specialisation and compiling is on the long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tileopt.backends.runtime import binding, defaults, streams
+from tileopt.backends.runtime.arrays import HOST
+from tileopt.backends.runtime.errors import launch_error
+from tileopt.backends.runtime.grid import Grid, normalise
+from tileopt.backends.runtime.plan import ArgumentBuffer, Plan
+from tileopt.backends.runtime.planner import Entry, Planner, inspect
+from tileopt.dialects.contracts import KernelDefinition
+
+if TYPE_CHECKING:
+    from tileopt.dialects.target import Target
+
+
+class Dispatcher:
+    """Launches one kernel. Any number of threads may."""
+
+    def __init__(self, definition: KernelDefinition) -> None:
+        self.definition = definition
+        self._planner = Planner(definition)
+        self._entries: dict[tuple[Hashable, ...], Entry] = {}
+
+    def launch(
+        self,
+        grid: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        stream: Any = None,
+        target: Target | str | None = None,
+    ) -> None:
+        """Runs the kernel over the grid. Raises LaunchError, or CompileError and its kin the first time."""
+        flat = (*args, *kwargs.values()) if kwargs else args
+        wanted = target if target is None or type(target) is str else getattr(target, "name", target)
+        entry = self._entries.get((wanted, defaults.generation, *map(type, flat), *kwargs))
+        if entry is None:
+            found = defaults.default_target() if target is None else defaults.resolve(target)
+            entry = Entry.of(binding.bind(self.definition.parameters, args, kwargs, self.definition.name), found)
+            self._entries[(wanted, defaults.generation, *map(type, flat), *kwargs)] = entry
+        pointers = []
+        parts = []
+        for position, read in entry.arrays:
+            pointer, part = read(flat[position])
+            pointers.append(pointer)
+            parts.append(part)
+        for position, part_of in entry.keyed:
+            parts.append(part_of(flat[position]))
+        if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and 0 < grid[0] <= 0x7FFFFFFF:
+            extents = (grid[0], 1, 1)
+        else:
+            extents = normalise(grid)
+            if 0 in extents:
+                inspect(entry, flat)
+                return
+        key = tuple(parts)
+        plan = entry.plans.get(key)
+        if plan is None:
+            plan = self._planner.plan(entry, flat, key)
+        for i, j, low, high in plan.pairs:
+            if low < pointers[j] - pointers[i] < high:
+                plan.check_overlap(i, j, pointers)
+        if extents[1] != 1 or extents[2] != 1 or extents[0] > 0x7FFFFFFF:
+            plan.check_grid(extents)
+        if plan.conditions:
+            self._check_conditions(plan, flat, extents)
+        buffer = plan.buffer()
+        words = buffer.words
+        for slot, pointer in zip(plan.pointer_slots, pointers, strict=True):
+            words[slot] = pointer
+        if plan.scalars:
+            plan.write_scalars(buffer, flat)
+        if plan.device == HOST:
+            if (stream is not None or streams.active) and self._host_stream(plan, buffer, extents, stream, flat):
+                return
+            plan.run(buffer, extents, 0)
+        else:
+            plan.run(buffer, extents, self._queue(plan, stream, flat))
+        plan.free.append(buffer)
+
+    # ---- streams ----
+
+    def _host_stream(self, plan: Plan, buffer: ArgumentBuffer, grid: Grid, stream: Any, flat: Sequence[Any]) -> bool:
+        """Whether the launch was kept for a graph instead of run."""
+        found = stream if stream is not None else streams.current_stream()
+        if found is None:
+            return False
+        if not isinstance(found, streams.Stream) or found.device != HOST:
+            if stream is None:
+                return False  # the arrays decide: a `with` block over a GPU's stream may hold work on the host
+            raise launch_error(
+                "stream",
+                f"the arrays are on the host, and {stream!r} is a stream of a GPU",
+                help="leave stream= out for NumPy arrays, or make tileopt.Stream('cpu')",
+            )
+        if found.graph is None:
+            return False
+        found.graph.keep(flat)
+        found.graph.add(lambda: plan.run(buffer, grid, 0))
+        return True
+
+    def _queue(self, plan: Plan, stream: Any, flat: Sequence[Any]) -> int:
+        """The CUDA stream of this launch, ordered after what the arrays' producers named."""
+        if stream is None and streams.active:
+            stream = streams.current_stream()
+            if isinstance(stream, streams.Stream) and stream.device != plan.device:
+                stream = None
+        if stream is None:
+            handle = plan.stream_of() if plan.stream_of is not None else 0
+        else:
+            if isinstance(stream, streams.Stream):
+                if stream.device != plan.device:
+                    raise launch_error("stream", f"the arrays are on cuda:{plan.device}, and {stream!r} is elsewhere")
+                if stream.graph is not None:
+                    stream.graph.keep(flat)
+            handle = streams.handle_of(stream)
+        for other in plan.waits:
+            if other != handle:
+                from tileopt.backends.nvidia import queues
+
+                queues.order(plan.device, other, handle)
+        return handle
+
+    def _check_conditions(self, plan: Plan, flat: Sequence[Any], grid: Grid) -> None:
+        values = {**plan.values, "grid": grid}
+        for name, position in plan.condition_scalars:
+            value = flat[position]
+            values[name] = int(value) if hasattr(value, "__index__") else value
+        for condition in plan.conditions:
+            condition.check(values, self.definition.name)

@@ -1,0 +1,60 @@
+"""The grid of a launch: one to three extents, checked against what a target can launch."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from tileopt.backends.runtime.errors import launch_error
+
+Grid = tuple[int, int, int]
+
+_MAX_X = (1 << 31) - 1
+_MAX_YZ = 65535
+_MAX_BLOCKS = (1 << 63) - 1
+
+
+def normalise(grid: Any) -> Grid:
+    """The three extents of a grid given as an int or as a tuple of one to three ints. Raises LaunchError."""
+    extents = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
+    if not 1 <= len(extents) <= 3:
+        raise launch_error(
+            "grid-rank",
+            f"a grid has one to three axes, and {extents} has {len(extents)}",
+            help="fold axes together, and take the block's indices apart with // and %",
+        )
+    result = []
+    for axis, extent in enumerate(extents):
+        try:
+            if isinstance(extent, bool):
+                raise TypeError
+            number = index(extent)
+        except TypeError:
+            raise launch_error(
+                "grid-type",
+                f"axis {axis} of the grid is {extent!r}, no integer",
+                help="use // or tileopt.cdiv where a division gave a float",
+            ) from None
+        if number < 0:
+            raise launch_error("grid-negative", f"axis {axis} of the grid is {number}")
+        result.append(number)
+    return result[0], result[1] if len(result) > 1 else 1, result[2] if len(result) > 2 else 1
+
+
+def check_cpu(grid: Grid) -> None:
+    """Whether blocks can be counted in 63 bits."""
+    if grid[0] * grid[1] * grid[2] > _MAX_BLOCKS:
+        raise launch_error("grid-too-large", f"the grid {grid} has more than 2^63 - 1 blocks")
+
+
+def check_cuda(grid: Grid) -> None:
+    """Whether the hardware takes the grid."""
+    for axis, most in ((0, _MAX_X), (1, _MAX_YZ), (2, _MAX_YZ)):
+        if grid[axis] > most:
+            raise launch_error(
+                "grid-too-large",
+                f"axis {axis} of the grid is {grid[axis]}, more than the {most} that CUDA launches",
+                help="put the longest axis first: axis 0 takes 2^31 - 1 blocks"
+                if axis
+                else "let each block do more, in a loop over range(bid, tiles, num_blocks)",
+            )

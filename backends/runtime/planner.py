@@ -1,0 +1,186 @@
+"""The long way of a launch: inspect, specialise, compile or load, and lay out a plan for all launches like it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from tileopt.backends.runtime import binding, specialise
+from tileopt.backends.runtime.arrays import HOST, ArrayInfo
+from tileopt.backends.runtime.binding import DEFAULT, BoundArray, BoundConst, BoundScalar
+from tileopt.backends.runtime.conditions import ArrayView, compile_condition
+from tileopt.backends.runtime.constants import distinct
+from tileopt.backends.runtime.frameworks import current_stream_of
+from tileopt.backends.runtime.grid import check_cpu, check_cuda
+from tileopt.backends.runtime.placement import device_of, target_for
+from tileopt.backends.runtime.plan import (
+    ArgumentBuffer,
+    Plan,
+    Run,
+    ScalarWrite,
+    check_ownership,
+    conflicts,
+    scalar_write,
+    template,
+)
+from tileopt.backends.runtime.signature import array_spec, launch_strides
+from tileopt.dialects.contracts import ConstSpec, KernelDefinition, Spec
+
+if TYPE_CHECKING:
+    from tileopt.backends.runtime.artifact import Artifact
+    from tileopt.dialects.target import Target
+
+MAX_PLANS = 4096  # of one combination of argument types; programs whose shapes never repeat must not grow
+
+
+@dataclass(slots=True)
+class Entry:
+    """Calls whose arguments have the same types and names.
+
+    `arrays`: position and key function of each array, in the order of the parameters. `keyed`: the same of the
+    constants and scalars that the specialisation depends on.
+    """
+
+    bound: tuple[binding.Bound, ...]
+    target: Target | None
+    arrays: tuple[tuple[int, Callable[[Any], tuple[int, Hashable]]], ...]
+    keyed: tuple[tuple[int, Callable[[Any], Hashable]], ...]
+    plans: dict[tuple[Hashable, ...], Plan] = field(default_factory=dict)
+
+    @staticmethod
+    def of(bound: tuple[binding.Bound, ...], target: Target | None) -> Entry:
+        keyed: list[tuple[int, Callable[[Any], Hashable]]] = []
+        for b in bound:
+            if isinstance(b, BoundConst) and b.position != DEFAULT:
+                keyed.append((b.position, b.key))
+            elif isinstance(b, BoundScalar) and b.position != DEFAULT and b.scalar.key is not None:
+                keyed.append((b.position, b.scalar.key))
+        arrays = tuple((b.position, b.reader.key) for b in bound if isinstance(b, BoundArray))
+        return Entry(bound, target, arrays, tuple(keyed))
+
+
+Arrays = Sequence[tuple[BoundArray, ArrayInfo]]
+
+
+def inspect(entry: Entry, flat: Sequence[Any]) -> Arrays:
+    """Every array's facts, checked against its parameter. Raises LaunchError."""
+    found = []
+    for b in entry.bound:
+        if isinstance(b, BoundArray):
+            info = b.reader.inspect(flat[b.position])
+            binding.check_array(b.parameter, info)
+            check_ownership(b.parameter, info)
+            found.append((b, info))
+    return found
+
+
+class Planner:
+    """One kernel's specialisations."""
+
+    def __init__(self, definition: KernelDefinition) -> None:
+        self._definition = definition
+        self._built: dict[Hashable, specialise.Built] = {}
+        self._launchers: dict[Hashable, Callable[[], Run]] = {}
+        self._lock = RLock()
+
+    def plan(self, entry: Entry, flat: Sequence[Any], key: tuple[Hashable, ...]) -> Plan:
+        """A plan for these arguments, kept under `key`. Raises LaunchError, or CompileError and its kin."""
+        arrays = inspect(entry, flat)
+        device = device_of([(b.parameter.name, info) for b, info in arrays])
+        target = target_for(entry.target, device, bool(arrays))
+        signature = _signature(entry, flat, arrays)
+        with self._lock:
+            plan = entry.plans.get(key)
+            if plan is None:
+                artifact, launcher = self._load(signature, target, device)
+                plan = _lay_out(entry, flat, arrays, device, artifact, launcher())
+                if len(entry.plans) >= MAX_PLANS:
+                    entry.plans.clear()
+                entry.plans[key] = plan
+        return plan
+
+    def _load(self, signature: dict[str, Spec], target: Target, device: int) -> tuple[Artifact, Callable[[], Run]]:
+        """The artifact, and what makes a launcher of it."""
+        name = (target.name, *(distinct(s.value) if isinstance(s, ConstSpec) else s for s in signature.values()))
+        built = self._built.get(name)
+        if built is None:
+            built = self._built[name] = specialise.build(self._definition, signature, target)
+        launcher = self._launchers.get((name, device))
+        if launcher is None:
+            launcher = self._launchers[(name, device)] = _launcher(built, device)
+        return built.artifact, launcher
+
+
+def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
+    artifact = built.artifact
+    if artifact.kind == "cuda":
+        from tileopt.backends.nvidia import driver
+
+        function = driver.Function(
+            driver.device(device), artifact.code, artifact.name, artifact.threads, artifact.shared_bytes
+        )
+        return lambda: function.launch
+    from tileopt.backends.runtime.cpu_code import CpuCode
+
+    return CpuCode(artifact, built.cpu).launcher
+
+
+def _signature(entry: Entry, flat: Sequence[Any], arrays: Arrays) -> dict[str, Spec]:
+    infos = {b.parameter.name: info for b, info in arrays}
+    signature: dict[str, Spec] = {}
+    for b in entry.bound:
+        name = b.parameter.name
+        if isinstance(b, BoundArray):
+            signature[name] = array_spec(infos[name])
+            continue
+        value = b.default if b.position == DEFAULT else flat[b.position]
+        signature[name] = b.scalar.spec(value) if isinstance(b, BoundScalar) else ConstSpec(value)
+    return signature
+
+
+def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, artifact: Artifact, run: Run) -> Plan:
+    run_time: list[binding.Bound] = [b for b in entry.bound if not isinstance(b, BoundConst)]
+    index = {b.parameter.name: i for i, b in enumerate(run_time)}
+    first: dict[int, int] = {}
+    for at, slot in enumerate(artifact.params):
+        first.setdefault(slot.parameter, at)
+    writes: list[ScalarWrite] = []
+    fixed: list[tuple[ScalarWrite, object]] = []
+    for b in run_time:
+        if isinstance(b, BoundScalar):
+            write = scalar_write(first[index[b.parameter.name]], b.position, b.parameter, b.scalar)
+            if b.position == DEFAULT:
+                fixed.append((write, b.default))
+            else:
+                writes.append(write)
+    values: dict[str, Any] = {}
+    for b in entry.bound:
+        if not isinstance(b, BoundArray):
+            values[b.parameter.name] = b.default if b.position == DEFAULT else flat[b.position]
+    values |= {b.parameter.name: ArrayView(info.shape, info.strides) for b, info in arrays}
+    shapes = {index[b.parameter.name]: (info.shape, launch_strides(info)[0]) for b, info in arrays}
+    on_gpu = device != HOST
+    return Plan(
+        arrays=tuple((b.parameter, info) for b, info in arrays),
+        pairs=conflicts([(b.parameter, info) for b, info in arrays]),
+        pointer_slots=tuple(first[index[b.parameter.name]] for b, _ in arrays),
+        scalars=tuple(writes),
+        template=_with_defaults(template(artifact.params, shapes), fixed),
+        run=run,
+        check_grid=check_cuda if on_gpu else check_cpu,
+        device=device,
+        stream_of=current_stream_of([b.reader.name for b, _ in arrays], device) if on_gpu else None,
+        waits=tuple({info.stream for _, info in arrays if info.stream is not None}) if on_gpu else (),
+        conditions=tuple(compile_condition(text) for text in artifact.conditions),
+        values=values,
+        condition_scalars=tuple((w.parameter.name, w.position) for w in writes),
+    )
+
+
+def _with_defaults(words: bytes, fixed: Sequence[tuple[ScalarWrite, object]]) -> bytes:
+    buffer = ArgumentBuffer(words)
+    for write, value in fixed:
+        buffer.views[write.view][write.index] = value if write.convert is None else write.convert(value)
+    return bytes(buffer.views["B"])[: len(words)]

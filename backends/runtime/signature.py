@@ -1,0 +1,150 @@
+"""From arguments to the facts that code is specialised on: `ArraySpec` and `ScalarSpec` of `dialects/contracts.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tileopt.backends.runtime.arrays import ArrayInfo, byte_range, contiguous_strides, itemsize
+from tileopt.backends.runtime.errors import launch_error
+from tileopt.dialects.contracts import ArraySpec, ConstSpec, Parameter, ParamKind, ScalarSpec, Spec
+
+# The greatest power of two up to 16 that divides a number, by its low four bits.
+DIVISOR = (16, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1)
+_SMALL = 1 << 31
+
+
+def launch_strides(info: ArrayInfo) -> tuple[tuple[int, ...], int | None]:
+    """The strides that the kernel is given, and the axis that is known to have stride 1.
+
+    Where an axis has one element, or the array none, its stride addresses nothing and may be anything: the kernel gets
+    0 (or 1 on the unit axis), so that such arrays share code with the others and every promise about strides holds.
+    """
+    if info.empty:
+        return contiguous_strides(info.shape), len(info.shape) - 1
+    strides = tuple(s if n > 1 else 0 for s, n in zip(info.strides, info.shape, strict=True))
+    rank = len(strides)
+    for axis in range(rank - 1, -1, -1):
+        if strides[axis] == 1:
+            return strides, axis
+    for axis in range(rank - 1, -1, -1):
+        if info.shape[axis] == 1:
+            return (*strides[:axis], 1, *strides[axis + 1 :]), axis
+    return strides, None
+
+
+def array_spec(info: ArrayInfo) -> ArraySpec:
+    """What holds of this array and of all that share its code."""
+    strides, unit = launch_strides(info)
+    low, high = byte_range(info)
+    return ArraySpec(
+        info.dtype,
+        len(info.shape),
+        DIVISOR[info.pointer & 15],
+        unit,
+        tuple(DIVISOR[n & 15] for n in info.shape),
+        tuple(DIVISOR[s & 15] for s in strides),
+        -_SMALL < low and high < _SMALL,
+    )
+
+
+# ---- signatures as text, for compiling without arrays ----
+
+_ARRAY = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*\Z")
+
+
+def spec_of(parameter: Parameter, given: object) -> Spec:
+    """A spec as the user of `compile` writes it: a Spec, `"f32[?, 128]"`, `"i64"`, or a constant's value.
+
+    The text of an array promises what a fresh allocation keeps: row-major order and a 16-byte address. `?` is an extent
+    of which nothing is known, a number one whose divisor is.
+    """
+    if isinstance(given, ArraySpec | ScalarSpec | ConstSpec):
+        spec: Spec = given
+    elif parameter.kind is ParamKind.CONST:
+        spec = ConstSpec(given)
+    elif isinstance(given, str):
+        spec = _parse(parameter, given)
+    else:
+        raise launch_error(
+            "signature",
+            f"'{parameter.name}' is given as {given!r}, which is no type",
+            help='write an array as "f32[?, 128]" and a scalar as "i64"',
+        )
+    _check(parameter, spec)
+    return spec
+
+
+def _parse(parameter: Parameter, text: str) -> Spec:
+    match = _ARRAY.match(text)
+    name = match.group(1) if match else text.strip()
+    try:
+        itemsize(name)
+    except KeyError:
+        raise launch_error(
+            "signature", f"'{parameter.name}' is given as \"{text}\": there is no element type '{name}'"
+        ) from None
+    if match is None:
+        return ScalarSpec(name)
+    words = [w.strip() for w in match.group(2).split(",")] if match.group(2).strip() else []
+    extents: list[int | None] = []
+    for word in words:
+        if word != "?" and not word.isdigit():
+            raise launch_error(
+                "signature", f"'{parameter.name}' is given as \"{text}\": an extent is a number or ?, not '{word}'"
+            )
+        extents.append(None if word == "?" else int(word))
+    known = tuple(1 if n is None else DIVISOR[n & 15] for n in extents)
+    strides, divisor = [], 1
+    total: int | None = 1
+    for extent, known_divisor in zip(reversed(extents), reversed(known), strict=True):
+        strides.append(divisor)
+        divisor = min(16, divisor * known_divisor)
+        total = None if total is None or extent is None else total * extent
+    small = total is not None and total * itemsize(name) < _SMALL
+    unit = len(extents) - 1 if extents else None
+    return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small)
+
+
+def _check(parameter: Parameter, spec: Spec) -> None:
+    wanted = (
+        "an array" if parameter.kind.is_array else "a constant" if parameter.kind is ParamKind.CONST else "a scalar"
+    )
+    got = "an array" if isinstance(spec, ArraySpec) else "a constant" if isinstance(spec, ConstSpec) else "a scalar"
+    if wanted != got:
+        raise launch_error("signature", f"'{parameter.name}' is {wanted}, and {got} is given")
+    if isinstance(spec, ConstSpec):
+        return
+    if parameter.dtype is not None and spec.dtype != parameter.dtype:
+        raise launch_error("signature", f"'{parameter.name}' is declared {parameter.dtype}, and {spec.dtype} is given")
+    if isinstance(spec, ArraySpec) and parameter.rank is not None and spec.rank != parameter.rank:
+        raise launch_error(
+            "signature", f"'{parameter.name}' is declared with rank {parameter.rank}, and rank {spec.rank} is given"
+        )
+
+
+def signature_of(parameters: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, Spec]:
+    """A whole signature in the order of the parameters; defaults fill constants that are left out."""
+    from tileopt.dialects.contracts import Missing
+
+    known = {p.name for p in parameters}
+    for name in given:
+        if name not in known:
+            raise launch_error(
+                "signature", f"the kernel has no parameter '{name}'", help=f"its parameters: {', '.join(known)}"
+            )
+    result: dict[str, Spec] = {}
+    for parameter in parameters:
+        if parameter.name in given:
+            result[parameter.name] = spec_of(parameter, given[parameter.name])
+        elif parameter.kind is ParamKind.CONST and parameter.default is not Missing:
+            result[parameter.name] = ConstSpec(parameter.default)
+        elif parameter.kind is ParamKind.SCALAR and parameter.dtype is not None:
+            result[parameter.name] = ScalarSpec(parameter.dtype)
+        else:
+            raise launch_error(
+                "signature",
+                f"'{parameter.name}' is not given",
+                help=f'name its type, as in compile(target, {parameter.name}="f32[?]")',
+            )
+    return result

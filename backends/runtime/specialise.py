@@ -1,0 +1,118 @@
+"""From a kernel and a signature to code: out of the cache on disk, or compiled, assembled and put there."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tileopt.backends.runtime import cache
+from tileopt.backends.runtime.artifact import Artifact
+from tileopt.backends.runtime.constants import stable_text
+from tileopt.dialects.contracts import ArraySpec, ConstSpec, KernelDefinition, ScalarSpec, Spec
+
+if TYPE_CHECKING:
+    from tileopt.backends.compiled import CompiledModule
+    from tileopt.dialects.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An artifact, and for the CPU what the loader made of it."""
+
+    artifact: Artifact
+    cpu: Any = None  # backends.cpu.jit.LoadedCpuKernel
+
+
+def compile_kernel(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
+    """Builds the IR and runs the whole compiler. Raises CompileError and its kin."""
+    from tileopt.backends import pipelines
+
+    with _no_garbage_collection():
+        return pipelines.compile_module(definition.build(signature), target)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """IR is full of cycles: the collector would walk it all again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def build(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> Built:
+    """Code for one specialisation. Of processes that want the same at once, one compiles."""
+    folder = cache.directory()
+    key = None if folder is None else key_of(definition, signature, target)
+    if folder is None or key is None:
+        return finish(compile_kernel(definition, signature, target))
+    found = _stored(folder, key)
+    if found is not None:
+        return found
+    with cache.locked(folder, key):
+        found = _stored(folder, key)
+        if found is not None:
+            return found
+        built = finish(compile_kernel(definition, signature, target))
+        cache.write(folder, key, built.artifact.to_bytes())
+        return built
+
+
+def finish(module: CompiledModule) -> Built:
+    """Assembles or loads what was compiled."""
+    if module.kind == "cuda":
+        from tileopt.backends.nvidia import ptxas
+
+        assembled = ptxas.assemble(module.ptx or "", module.target)
+        return Built(Artifact.of(module, assembled.cubin, {**module.report, **assembled.report()}))
+    from tileopt.backends.cpu import jit
+
+    loaded = jit.load(module.llvm, module.name, None)
+    return Built(Artifact.of(module, loaded.object_code, module.report), loaded)
+
+
+def _stored(folder: Any, key: str) -> Built | None:
+    data = cache.read(folder, key)
+    artifact = None if data is None else Artifact.from_bytes(data)
+    if artifact is None:
+        return None
+    if artifact.kind == "cuda":
+        return Built(artifact)
+    from tileopt.backends.cpu import jit
+
+    try:
+        return Built(artifact, jit.load("", artifact.name, artifact.code))
+    except Exception:  # whatever is wrong with code from the disk, compiling anew puts it right
+        return None
+
+
+def key_of(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> str | None:
+    """The name of the specialisation on disk; None where a constant has no text that outlives the process."""
+    parts = [definition.name, definition.fingerprint(), target.name, repr(definition.hints)]
+    for name, spec in signature.items():
+        text = _spec_text(spec)
+        if text is None:
+            return None
+        parts += [name, text]
+    parts += [cache.sources(), cache.packages()]
+    if target.kind == "cuda":
+        from tileopt.backends.nvidia import ptxas
+
+        parts.append(ptxas.version())
+    else:
+        parts.append(cache.host())
+    return cache.digest(parts)
+
+
+def _spec_text(spec: Spec) -> str | None:
+    match spec:
+        case ArraySpec() | ScalarSpec():
+            return repr(spec)
+        case ConstSpec(value=value):
+            return stable_text(value)
