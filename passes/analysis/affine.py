@@ -23,10 +23,10 @@ class Symbol:
     `kind`: what it is ("bid", "floordiv", ...). `args`: the operands that determine it (none for a leaf).
     `label`: its name, with `{0}`, `{1}` ... where the operands stand.
     `owner`: the op that makes a new value each time it runs (a loop, a load), or None where one launch has one value.
-    `relations`: expressions over it that are never negative.
+    `relations`: expressions over it that are never negative; `guarded`: relations that hold where others do.
     """
 
-    __slots__ = ("args", "bounds", "id", "kind", "label", "owner", "relations")
+    __slots__ = ("args", "bounds", "guarded", "id", "kind", "label", "owner", "relations")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Symbol:
         self.args = args
         self.owner = owner
         self.relations: list[Expr] = []
+        self.guarded: list[Guarded] = []
 
     @property
     def name(self) -> str:
@@ -55,6 +56,9 @@ class Symbol:
 
 
 Monomial: TypeAlias = tuple[Symbol, ...]  # a product of symbols, by their ids; () is 1
+Guarded: TypeAlias = (
+    "tuple[tuple[Expr, ...], tuple[Expr, ...]]"  # where none of the first is negative, none of the second is
+)
 Bounds: TypeAlias = Callable[[Symbol], Interval]
 
 

@@ -70,10 +70,12 @@ def _quotient(rounding: str, wants: str) -> Handler:
                 facts.set(result, quotient, above.floor_div(below))
             else:
                 facts.set(result, rest, above.floor_mod(below))
-        elif wants == "quotient":
-            facts.function(op, lambda r: r[0].trunc_div(r[1]))
         else:
-            facts.function(op, lambda r: r[0].trunc_mod(r[1]))
+            quotient, rest = facts.symbols.truncate(x, d, facts.current.bounds)
+            if wants == "quotient":
+                facts.set(result, quotient, above.trunc_div(below))
+            else:
+                facts.set(result, rest, above.trunc_mod(below))
 
     return run
 
@@ -152,15 +154,16 @@ def _or(facts: KernelFacts, op: Operation) -> None:
 
 def _xor(facts: KernelFacts, op: Operation) -> None:
     a, b = op.operands
-    if width_of(a.type) == 1:
-        for value, other in ((a, b), (b, a)):
-            constant = facts.expr(other).value
-            if constant is not None:
-                facts.set(op.results[0], ONE - facts.expr(value) if constant else facts.expr(value))
-                return
-        facts.function(op)
+    x, y = facts.expr(a), facts.expr(b)
+    if width_of(a.type) != 1:
+        range_ = _or_range(op)
+        bits = facts.symbols.xor(x, y, range_([x.bounds(), y.bounds()]))
+        facts.set(op.results[0], bits, range_([facts.range(a), facts.range(b)]))
+    elif x.value is not None or y.value is not None:
+        constant, other = (x, y) if x.value is not None else (y, x)
+        facts.set(op.results[0], ONE - other if constant.value else other)
     else:
-        facts.function(op, _or_range(op))
+        facts.function(op)
 
 
 def _shift_left(facts: KernelFacts, op: Operation) -> None:
@@ -209,10 +212,18 @@ def _compare(facts: KernelFacts, op: Operation) -> None:
         return
     unsigned = predicate.startswith("u")
     # A bool is 0 or 1 here and 0 or -1 to a signed comparison.
-    if width == 1 and predicate not in ("eq", "ne") or unsigned and min(facts.range(a).lo, facts.range(b).lo) < 0:
+    if width == 1 and predicate not in ("eq", "ne"):
         _opaque_condition(facts, op, predicate)
         return
     x, y = facts.expr(a), facts.expr(b)
+    if unsigned and facts.range(a).lo < 0 and facts.range(b).lo >= 0 and predicate in ("ult", "ule"):
+        # Below a number that is not negative: neither is it negative itself.
+        below = facts.symbols.nonneg(y - x - (predicate == "ult"), facts.current.bounds)
+        facts.set(op.results[0], facts.symbols.both(facts.symbols.nonneg(x), below))
+        return
+    if unsigned and min(facts.range(a).lo, facts.range(b).lo) < 0:
+        _opaque_condition(facts, op, predicate)
+        return
     if predicate in ("sgt", "ugt", "sge", "uge"):
         x, y = y, x
     known = facts.current.bounds

@@ -17,10 +17,10 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.passes.analysis.affine import ZERO, Expr, Symbol
+from tileopt.passes.analysis.conditions import assumed
 from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of, wrap_divisor
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
-from tileopt.passes.analysis.symbols import assumed
 
 TRIPS_MAX = 2**63
 

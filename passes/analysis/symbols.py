@@ -4,7 +4,7 @@ Equal operations on equal operands give the same symbol, so that `x // 8` comput
 written on a symbol (bounds, relations) holds wherever the symbol is used; what holds only behind a condition is
 given as `known` and serves to simplify, but is never written down.
 
-Division by zero has the meaning that the lowering gives it: x // 0 is 0 and x % 0 is x, so x == d*(x // d) + x % d
+Division by zero, which frontends keep out, is taken to give x // 0 = 0 and x % 0 = x, so that x = d*(x // d) + x % d
 holds for every d.
 """
 
@@ -14,6 +14,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from tileopt.passes.analysis.affine import ONE, ZERO, Bounds, Expr, Monomial, Symbol, own_bounds
+from tileopt.passes.analysis.conditions import alternatives, negated, single
 from tileopt.passes.analysis.ranges import Interval
 
 if TYPE_CHECKING:
@@ -97,8 +98,31 @@ class Symbols:
                 relations += [d - rest - 1]
             if below.lo >= 0 and above.lo >= 0:
                 relations += [a - rest, a - quotient]
-            q.relations += relations
-            r.relations += relations
+            _relate((q, r), relations)
+            if below.lo < 1 <= below.hi:
+                _guard((q, r), (d - 1,), (rest, d - rest - 1))
+            if below.lo <= -1:
+                _guard((q, r), (-d - 1,), (-rest, rest - d - 1))
+        return quotient, rest
+
+    def truncate(self, a: Expr, d: Expr, known: Bounds = own_bounds) -> tuple[Expr, Expr]:
+        """a / d rounded towards 0 and the remainder, which has the sign of a."""
+        above, below = a.bounds(known), d.bounds(known)
+        if above.lo >= 0 and below.lo >= 0:
+            return self.divide(a, d, known)
+        size = d.value
+        if size and a.content() % size == 0:
+            return a.split(size)
+        q, new = self.derived("tdiv", "trunc({0} / {1})", (a, d), a.bounds().trunc_div(d.bounds()))
+        r, _ = self.derived("tmod", "rem({0}, {1})", (a, d), a.bounds().trunc_mod(d.bounds()))
+        quotient, rest = Expr.symbol(q), Expr.symbol(r)
+        if new:
+            whole = a - d * quotient - rest
+            _relate((q, r), [whole, -whole])
+            for sign_a in (a, -a):
+                for sign_d in (d, -d):
+                    end = rest if sign_a == a else -rest
+                    _guard((q, r), (sign_a, sign_d - 1), (end, sign_d - end - 1))
         return quotient, rest
 
     def minimum(self, a: Expr, b: Expr, known: Bounds = own_bounds) -> Expr:
@@ -114,6 +138,8 @@ class Symbols:
         least = Expr.symbol(m)
         if new:
             m.relations += [a - least, b - least]
+            _guard((m,), (b - a,), (least - a,))
+            _guard((m,), (a - b,), (least - b,))
         return least * common
 
     def maximum(self, a: Expr, b: Expr, known: Bounds = own_bounds) -> Expr:
@@ -125,17 +151,24 @@ class Symbols:
             return a
         if condition == ZERO:
             return b
-        negated = _negated(condition)
-        if negated is not None:
-            return self.select(negated, b, a, known)
+        negation = negated(condition)
+        if negation is not None:
+            return self.select(negation, b, a, known)
         # nonneg(b - a - k) chooses between a and b: for k in 0..1 that is their minimum, and so on.
-        test = _single(condition)
+        test = single(condition)
         if test is not None and test.kind == "nonneg":
             for shift in (0, 1):
                 if test.args[0] == b - a - shift:
                     return self.minimum(a, b, known)
                 if test.args[0] == a - b - shift:
                     return self.maximum(a, b, known)
+        if test is not None and test.kind == "zero" and a == ONE and b in (test.args[0], -test.args[0]):
+            # 1 in place of 0: how a divisor is kept from being 0.
+            if b.bounds(known).lo >= 0:
+                return self.maximum(a, b, known)
+        rounded = self._floor_pattern(condition, a, b, known)
+        if rounded is not None:
+            return rounded
         common = max(1, gcd(a.content(), b.content()))
         a, b = _exact(a, common), _exact(b, common)
         s, new = self.derived("select", "({1} if {0} else {2})", (condition, a, b), a.bounds().join(b.bounds()))
@@ -146,7 +179,46 @@ class Symbols:
                 s.relations += [a - chosen, chosen - b]
             if difference.hi <= 0:
                 s.relations += [b - chosen, chosen - a]
+            for value, truth in ((a, True), (b, False)):
+                for guard in alternatives(condition, truth) or ():
+                    _guard((s,), guard, (chosen - value, value - chosen))
         return chosen * common
+
+    def _floor_pattern(self, condition: Expr, a: Expr, b: Expr, known: Bounds) -> Expr | None:
+        """The floor of a quotient, or its remainder, where they are made of the truncated ones: r + d or q - 1 where
+        the remainder r is not 0 and its sign is not that of d."""
+        rest = single(b)
+        if rest is not None and rest.kind == "tdiv" and a == b - 1:
+            wants, found = 0, self._made.get(("tmod", rest.args))
+        elif rest is not None and rest.kind == "tmod" and a == b + rest.args[1]:
+            wants, found = 1, rest
+        else:
+            return None
+        if found is None:
+            return None
+        dividend, divisor = found.args
+        remainder = Expr.symbol(found)
+        below = divisor.bounds(known)
+        negative = self.nonneg(-remainder - 1, known)
+        positive = self.nonneg(remainder - 1, known)
+        differs = self._made.get(("xor", (remainder, divisor)))
+        tests = [negative] if below.lo >= 1 else [positive] if below.hi < 0 else []
+        if differs is not None:
+            opposite = self.nonneg(-Expr.symbol(differs) - 1)
+            uneven = ONE - self.zero(remainder, known)
+            tests += [self.both(opposite, uneven), self.both(uneven, opposite)]
+        return self.divide(dividend, divisor, known)[wants] if condition in tests else None
+
+    def xor(self, a: Expr, b: Expr, bounds: Interval) -> Expr:
+        """a ^ b on two's complement."""
+        x, new = self.derived("xor", "({0} ^ {1})", (a, b), bounds)
+        if new:
+            value = Expr.symbol(x)
+            for one in (a, -a - 1):
+                for other in (b, -b - 1):
+                    same = (one == a) == (other == b)
+                    _guard((x,), (one, other), (value if same else -value - 1,))
+        return Expr.symbol(x)
 
     def nonneg(self, e: Expr, known: Bounds = own_bounds) -> Expr:
         """1 where e >= 0, else 0."""
@@ -182,61 +254,20 @@ class Symbols:
         return ONE - self.both(ONE - a, ONE - b)
 
 
-def assumed(condition: Expr, truth: bool = True) -> list[Expr]:
-    """Expressions that are never negative where the condition is `truth`. May say less than the condition."""
-    negated = _negated(condition)
-    if negated is not None:
-        return assumed(negated, not truth)
-    symbol = _single(condition)
-    if symbol is None:
-        return []
-    match symbol.kind, truth:
-        case "nonneg", True:
-            return [symbol.args[0]]
-        case "nonneg", False:
-            return [-symbol.args[0] - 1]
-        case "zero", True:
-            return [symbol.args[0], -symbol.args[0]]
-        case "zero", False:
-            # e != 0 says something linear only where the sign of e is known.
-            e = symbol.args[0]
-            range_ = e.bounds()
-            return [e - 1] if range_.lo >= 0 else [-e - 1] if range_.hi <= 0 else []
-        case "and", True:
-            return [f for arg in symbol.args for f in assumed(arg)]
-        case "select", True:
-            # c ? a : 0 and c ? 1 : a, which short-circuit evaluation makes.
-            test, a, b = symbol.args
-            return assumed(test) + assumed(a) if b == ZERO else assumed(ONE - test) + assumed(b) if a == ZERO else []
-        case "select", False:
-            test, a, b = symbol.args
-            if a == ONE:
-                return assumed(test, False) + assumed(b, False)
-            return assumed(test) + assumed(a, False) if b == ONE else []
-        case _:
-            return []
+def _relate(symbols: tuple[Symbol, ...], relations: list[Expr]) -> None:
+    for symbol in symbols:
+        symbol.relations += relations
+
+
+def _guard(symbols: tuple[Symbol, ...], guard: tuple[Expr, ...], relations: tuple[Expr, ...]) -> None:
+    for symbol in symbols:
+        symbol.guarded.append((guard, relations))
 
 
 def tightened(e: Expr) -> Expr:
     """The expression of least size that is >= 0 for the same integers as e."""
     content = (e - e.offset).content()
     return e.split(content)[0] if content > 1 else e
-
-
-def _single(condition: Expr) -> Symbol | None:
-    if len(condition.terms) == 1:
-        ((monomial, factor),) = condition.terms.items()
-        if factor == 1 and len(monomial) == 1:
-            return monomial[0]
-    return None
-
-
-def _negated(condition: Expr) -> Expr | None:
-    """c where the condition is written 1 - c."""
-    if len(condition.terms) == 2 and condition.offset == 1:
-        rest = ONE - condition
-        return rest if _single(rest) is not None else None
-    return None
 
 
 def _exact(e: Expr, divisor: int) -> Expr:
