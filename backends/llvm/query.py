@@ -12,8 +12,6 @@ from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.tile_types import BufferType
 
-SLOT_ALIGN = 128  # each tile of a ring starts at a multiple of it
-
 
 def thread_id(emitter: Emitter, op: Operation) -> None:
     emitter.values[op.results[0]] = emitter.backend.thread_id(emitter)
@@ -35,13 +33,8 @@ def dim(emitter: Emitter, op: Operation) -> None:
 
 
 def buffer_bytes(type_: BufferType) -> int:
-    """Bytes of one tile in shared memory."""
+    """Bytes of one tile in shared memory; the tiles of a ring lie as far apart."""
     return type_.shared_layout.size * types.bytes_of(types.llvm_type(type_.element_type))
-
-
-def slot_bytes(type_: BufferType) -> int:
-    """Distance of two tiles of a ring."""
-    return -(-buffer_bytes(type_) // SLOT_ALIGN) * SLOT_ALIGN
 
 
 def alloc_shared(emitter: Emitter, op: Operation) -> None:
@@ -64,7 +57,7 @@ def alloc_shared(emitter: Emitter, op: Operation) -> None:
 def slot(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, simt.Slot)
     ring, index = emitter.buffer(op.ring), emitter.scalar(op.index)
-    distance, known = slot_bytes(ring.type), constant_int(index)
+    distance, known = buffer_bytes(ring.type), constant_int(index)
     pointer = ring.pointer
     if known != 0:
         offset = str(known * distance) if known is not None else emitter.assign(f"mul i64 {index}, {distance}")

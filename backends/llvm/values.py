@@ -46,7 +46,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tile in shared memory, or the first of a ring (see `query.slot_bytes`)."""
+    """A tile in shared memory, or the first of a ring (see `query.buffer_bytes`)."""
 
     pointer: str
     type: BufferType

@@ -1,0 +1,149 @@
+"""The functions around a kernel's body on the CPU: its entry, the loop over blocks, the loop over threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tileopt.backends.llvm.emitter import Emitter
+from tileopt.backends.llvm.types import memory_type
+from tileopt.backends.llvm.values import View
+from tileopt.dialects.diagnostics import UnsupportedError
+from tileopt.dialects.tile_types import DYNAMIC, ViewType
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One expanded argument: its LLVM type, how it is passed, its name. A bool is read from its byte in `@name`."""
+
+    type: str
+    attributes: str
+    name: str
+
+    @property
+    def parameter(self) -> str:
+        return f"{self.type} {self.attributes}{self.name}"
+
+
+GRID = tuple(f"i64 %g{axis}" for axis in "xyz")
+
+
+def define_arguments(emitter: Emitter) -> list[Argument]:
+    """Gives the kernel's arguments their values; the expanded arguments in the order of the ABI."""
+    out: list[Argument] = []
+    for index, argument in enumerate(emitter.kernel.body.block.args):
+        type_ = argument.type
+        if not isinstance(type_, ViewType):
+            out.append(Argument(emitter.element(type_), "", f"%a{index}"))
+            emitter.values[argument] = f"%a{index}"
+            continue
+        contract = emitter.kernel.contract(index)
+        rank = range(type_.rank)
+        unit = None if contract is None else contract.unit_axis
+        # The runtime lets no owned array of a launch overlap another, and what is shared is only read.
+        out.append(Argument("ptr", "noalias " if type_.owned else "noalias readonly ", f"%a{index}"))
+        out += [Argument("i64", "", f"%a{index}.n{axis}") for axis in rank]
+        out += [Argument("i64", "", f"%a{index}.s{axis}") for axis in rank]
+        emitter.values[argument] = View(
+            f"%a{index}",
+            tuple(f"%a{index}.n{axis}" if n == DYNAMIC else str(n) for axis, n in enumerate(type_.get_shape())),
+            tuple("1" if axis == unit else f"%a{index}.s{axis}" for axis in rank),
+            type_,
+            unit,
+            1 if contract is None else contract.align,
+        )
+    if len(out) > 4096:
+        raise UnsupportedError("backend/arguments", f"a kernel with {len(out)} expanded arguments")
+    return out
+
+
+def entry_function(emitter: Emitter, arguments: list[Argument]) -> str:
+    """`@name(slots, shared, first, last, gx, gy, gz)`: reads the arguments and runs the blocks."""
+    name = emitter.kernel.sym_name.data
+    lines = [
+        f"define void @{quoted(name)}(ptr noalias readonly %slots, ptr noalias %shared, i64 %first, i64 %last, "
+        f"{', '.join(GRID)}) {{"
+    ]
+    passed: list[str] = []
+    for number, argument in enumerate(arguments):
+        memory = memory_type(argument.type)
+        lines.append(f"  %p{number} = getelementptr i64, ptr %slots, i64 {number}")
+        lines.append(f"  %r{number} = load {memory}, ptr %p{number}, align 8")
+        text = f"%r{number}"
+        if memory != argument.type:
+            text = f"%t{number}"
+            lines.append(f"  {text} = icmp ne {memory} %r{number}, 0")
+        passed.append(f"{argument.type} {text}")
+    passed += ["ptr %shared", "i64 %first", "i64 %last", *GRID]
+    lines += [f"  call void @{quoted(name + '.blocks')}({', '.join(passed)})", "  ret void", "}"]
+    return "\n".join(lines)
+
+
+def quoted(name: str) -> str:
+    """A symbol's name as LLVM reads it."""
+    plain = name.replace("_", "").replace(".", "")
+    return name if plain.isalnum() and plain.isascii() else '"' + name.replace("\\", "\\5C").replace('"', "\\22") + '"'
+
+
+def blocks_function(emitter: Emitter, arguments: list[Argument], before: list[str], block: list[str]) -> str:
+    """`@name.blocks`: the loop over the blocks first..last-1, x fastest.
+
+    `before`: lines that run once. `block`: lines of one block; they begin in the block `block.start`, end by a branch to
+    `block.end`, and use %bx, %by, %bz.
+    """
+    name = quoted(emitter.kernel.sym_name.data + ".blocks")
+    parameters = [a.parameter for a in arguments] + ["ptr noalias %shared", "i64 %first", "i64 %last", *GRID]
+    lines = [
+        f"define internal void @{name}({', '.join(parameters)}) nounwind {{",
+        "entry:",
+        "  %some = icmp slt i64 %first, %last",
+        "  br i1 %some, label %setup, label %exit",
+        "setup:",
+        "  %bx.first = urem i64 %first, %gx",
+        "  %row.first = udiv i64 %first, %gx",
+        "  %by.first = urem i64 %row.first, %gy",
+        "  %bz.first = udiv i64 %row.first, %gy",
+        *before,
+        "  br label %block.start",
+        "block.start:",
+        "  %block = phi i64 [ %first, %setup ], [ %block.next, %block.end ]",
+        "  %bx = phi i64 [ %bx.first, %setup ], [ %bx.next, %block.end ]",
+        "  %by = phi i64 [ %by.first, %setup ], [ %by.next, %block.end ]",
+        "  %bz = phi i64 [ %bz.first, %setup ], [ %bz.next, %block.end ]",
+        *block,
+        "block.end:",
+        "  %bx.more = add nsw i64 %bx, 1",
+        "  %bx.wraps = icmp eq i64 %bx.more, %gx",
+        "  %bx.next = select i1 %bx.wraps, i64 0, i64 %bx.more",
+        "  %by.carry = zext i1 %bx.wraps to i64",
+        "  %by.more = add nsw i64 %by, %by.carry",
+        "  %by.wraps = icmp eq i64 %by.more, %gy",
+        "  %by.next = select i1 %by.wraps, i64 0, i64 %by.more",
+        "  %bz.carry = zext i1 %by.wraps to i64",
+        "  %bz.next = add nsw i64 %bz, %bz.carry",
+        "  %block.next = add nsw i64 %block, 1",
+        "  %more = icmp slt i64 %block.next, %last",
+        "  br i1 %more, label %block.start, label %exit",
+        "exit:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
+    """`@name.blocks` of a kernel whose threads never meet: a loop over the threads inside the loop over the blocks."""
+    block = [
+        "  br label %thread",
+        "thread:",
+        "  %tid = phi i32 [ 0, %block.start ], [ %tid.next, %thread.end ]",
+        *emitter.entry,
+        "  br label %body",
+        "body:",
+        *emitter.lines,
+        "  br label %thread.end",
+        "thread.end:",
+        "  %tid.next = add nuw nsw i32 %tid, 1",
+        f"  %tid.more = icmp ult i32 %tid.next, {emitter.threads}",
+        "  br i1 %tid.more, label %thread, label %block.end",
+    ]
+    return [blocks_function(emitter, arguments, [], block)]
