@@ -8,11 +8,12 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     NoneAttr,
+    StringAttr,
     TensorType,
     VectorType,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import BaseAttr
+from xdsl.irdl import AttrConstraint, BaseAttr, MessageConstraint
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
@@ -20,9 +21,30 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.tile_types import BufferType, check_element, tile_shape
 
-INDICES = DenseArrayBase.constr(BaseAttr(IntegerType))
-CONSTANT = BaseAttr(FloatAttr) | BaseAttr(IntegerAttr)
 MAX_ELEMENTS = 1 << 20  # of one tile; CUDA Tile IR and Triton have the same limit
+
+
+# Constraints on properties, by the property's name: xDSL's own messages do not say which one is wrong.
+
+
+def integer(name: str) -> AttrConstraint[IntegerAttr]:
+    return MessageConstraint(BaseAttr(IntegerAttr), f"{name} is an integer")
+
+
+def string(name: str) -> AttrConstraint[StringAttr]:
+    return MessageConstraint(BaseAttr(StringAttr), f"{name} is a string")
+
+
+def indices(name: str) -> AttrConstraint[DenseArrayBase[IntegerType]]:
+    return MessageConstraint(DenseArrayBase.constr(BaseAttr(IntegerType)), f"{name} is an array of integers")
+
+
+def layout_attr(name: str) -> AttrConstraint[LayoutAttr]:
+    return MessageConstraint(BaseAttr(LayoutAttr), f"{name} is a #tile.layout")
+
+
+PADDING = MessageConstraint(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr), "padding is a number")
+BOUNDS = MessageConstraint(BaseAttr(BoundsAttr), "bounds is a #tile.bounds")
 
 
 def is_power_of_two(n: int) -> bool:

@@ -5,7 +5,7 @@ Takes the place of xDSL's dialect of the same name, which has neither these ops 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, i64
+from xdsl.dialects.builtin import VectorType, i64
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
     BaseAttr,
@@ -23,10 +23,19 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tileopt.dialects.bounds import BoundsAttr
-from tileopt.dialects.checks import CONSTANT, check_bounds, check_layout, check_padding, check_product, check_tile
+from tileopt.dialects.checks import (
+    BOUNDS,
+    PADDING,
+    check_bounds,
+    check_layout,
+    check_padding,
+    check_product,
+    check_tile,
+    integer,
+    layout_attr,
+    string,
+)
 from tileopt.dialects.dtypes import bit_width, element_type
-from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -45,13 +54,13 @@ class MmaSync(IRDLOperation):
     a = operand_def(FRAGMENT)
     b = operand_def(FRAGMENT)
     acc = operand_def(FRAGMENT)
-    atom = prop_def(StringAttr)
-    m = prop_def(IntegerAttr)
-    n = prop_def(IntegerAttr)
-    k = prop_def(IntegerAttr)
-    layout_a = prop_def(LayoutAttr)
-    layout_b = prop_def(LayoutAttr)
-    layout_acc = prop_def(LayoutAttr)
+    atom = prop_def(string("atom"))
+    m = prop_def(integer("m"))
+    n = prop_def(integer("n"))
+    k = prop_def(integer("k"))
+    layout_a = prop_def(layout_attr("layout_a"))
+    layout_b = prop_def(layout_attr("layout_b"))
+    layout_acc = prop_def(layout_attr("layout_acc"))
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())  # keeps its place: all lanes must meet here
     irdl_options = (ParsePropInAttrDict(),)
@@ -74,7 +83,7 @@ class LdMatrix(IRDLOperation):
 
     name = "gpu.ldmatrix"
     source = operand_def(BufferType)
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(layout_attr("layout"))
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -102,10 +111,10 @@ class CpAsync(IRDLOperation):
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
     target = operand_def(BufferType)
-    layout = prop_def(LayoutAttr)
-    vector = prop_def(IntegerAttr)
-    bounds = opt_prop_def(BoundsAttr)
-    padding = opt_prop_def(CONSTANT)
+    layout = prop_def(layout_attr("layout"))
+    vector = prop_def(integer("vector"))
+    bounds = opt_prop_def(BOUNDS)
+    padding = opt_prop_def(PADDING)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$view `[` $offsets `]` `,` $target attr-dict `:` type($view) `,` type($target)"
@@ -140,7 +149,7 @@ class CpAsyncWait(IRDLOperation):
     """Waits until at most `pending` of this thread's latest groups are in flight. Other threads need a barrier."""
 
     name = "gpu.cp_async_wait"
-    pending = prop_def(IntegerAttr)
+    pending = prop_def(integer("pending"))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, i64
 from xdsl.ir import (
     Attribute,
     Dialect,
@@ -38,8 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tileopt.dialects.bounds import BoundsAttr
-from tileopt.dialects.checks import CONSTANT, check_bounds, check_padding, check_tile, check_vector
+from tileopt.dialects.checks import BOUNDS, PADDING, check_bounds, check_padding, check_tile, check_vector, integer
 from tileopt.dialects.effects import AllocatesResult
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -142,10 +141,10 @@ class Copy(IRDLOperation):
     offsets = var_operand_def(I64)
     channel = operand_def(ChannelType)
     iteration = operand_def(I64)
-    member = prop_def(IntegerAttr)
-    padding = opt_prop_def(CONSTANT)
-    bounds = opt_prop_def(BoundsAttr)
-    vector = opt_prop_def(IntegerAttr)
+    member = prop_def(integer("member"))
+    padding = opt_prop_def(PADDING)
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -177,7 +176,7 @@ class Wait(IRDLOperation):
     name = "pipe.wait"
     channel = operand_def(ChannelType)
     iteration = operand_def(I64)
-    pending = prop_def(IntegerAttr)
+    pending = prop_def(integer("pending"))
     tiles = var_result_def(BufferType)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)

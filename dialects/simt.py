@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     VectorType,
     i32,
     i64,
@@ -38,10 +37,9 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasParent, IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tileopt.dialects.bounds import BoundsAttr
 from tileopt.dialects.checks import (
-    CONSTANT,
-    INDICES,
+    BOUNDS,
+    PADDING,
     check_axis,
     check_bounds,
     check_fragment,
@@ -51,6 +49,10 @@ from tileopt.dialects.checks import (
     check_shape,
     check_tile,
     check_vector,
+    indices,
+    integer,
+    layout_attr,
+    string,
 )
 from tileopt.dialects.constants import Constants
 from tileopt.dialects.dtypes import element_type
@@ -95,7 +97,7 @@ class ThreadId(IRDLOperation):
 
 
 class _AxisQuery(IRDLOperation):
-    axis = prop_def(IntegerAttr)
+    axis = prop_def(integer("axis"))
     result = result_def(I64)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -126,7 +128,7 @@ class Dim(IRDLOperation, HasFolderInterface):
 
     name = "simt.dim"
     view = operand_def(ViewType)
-    axis = prop_def(IntegerAttr)
+    axis = prop_def(integer("axis"))
     result = result_def(I64)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -177,8 +179,8 @@ def shape_of(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 class _OverShape(IRDLOperation):
     """Common to ops whose layout spans a tile that no operand's type shows."""
 
-    layout = prop_def(LayoutAttr)
-    shape = prop_def(INDICES)
+    layout = prop_def(layout_attr("layout"))
+    shape = prop_def(indices("shape"))
     irdl_options = (ParsePropInAttrDict(),)
 
     def layout_over(self, fragment: Attribute) -> Layout:
@@ -190,7 +192,7 @@ class FragmentCoord(_OverShape):
     """The coordinate along `axis` of the element in each register, as i32 or i64."""
 
     name = "simt.fragment_coord"
-    axis = prop_def(IntegerAttr)
+    axis = prop_def(integer("axis"))
     result = result_def(FRAGMENT)
     traits = traits_def(Pure())
     assembly_format = "attr-dict `:` type($result)"
@@ -209,9 +211,9 @@ class FragmentLoad(_OverShape):
     name = "simt.fragment_load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(CONSTANT)
-    bounds = opt_prop_def(BoundsAttr)
-    vector = opt_prop_def(IntegerAttr)
+    padding = opt_prop_def(PADDING)
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
     result = result_def(FRAGMENT)
     traits = traits_def(ReadsView())
     assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
@@ -231,8 +233,8 @@ class FragmentStore(_OverShape):
     value = operand_def(FRAGMENT)
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    bounds = opt_prop_def(BoundsAttr)
-    vector = opt_prop_def(IntegerAttr)
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
     traits = traits_def(WritesView())
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
@@ -263,8 +265,8 @@ class AllocShared(IRDLOperation):
     """
 
     name = "simt.alloc_shared"
-    slots = opt_prop_def(IntegerAttr)
-    offset = opt_prop_def(IntegerAttr)
+    slots = opt_prop_def(integer("slots"))
+    offset = opt_prop_def(integer("offset"))
     result = result_def(BufferType)
     traits = traits_def(AllocatesResult())
     irdl_options = (ParsePropInAttrDict(),)
@@ -320,7 +322,7 @@ class SharedLoad(IRDLOperation):
 
     name = "simt.shared_load"
     source = operand_def(BufferType)
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(layout_attr("layout"))
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -340,7 +342,7 @@ class SharedStore(IRDLOperation):
     name = "simt.shared_store"
     value = operand_def(FRAGMENT)
     target = operand_def(BufferType)
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(layout_attr("layout"))
     traits = traits_def(MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value `,` $target attr-dict `:` type($value) `,` type($target)"
@@ -361,8 +363,8 @@ class FragmentReduce(_OverShape):
 
     name = "simt.fragment_reduce"
     source = operand_def(FRAGMENT)
-    kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr)
+    kind = prop_def(string("kind"))
+    axis = prop_def(integer("axis"))
     result = result_def(FRAGMENT)
     traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
@@ -384,7 +386,7 @@ class FragmentSelect(IRDLOperation, HasFolderInterface, HasCanonicalizationPatte
 
     name = "simt.fragment_select"
     source = operand_def(FRAGMENT)
-    registers = prop_def(INDICES)
+    registers = prop_def(indices("registers"))
     result = result_def(FRAGMENT)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -417,7 +419,7 @@ class Extract(IRDLOperation):
 
     name = "simt.extract"
     source = operand_def(FRAGMENT)
-    register = prop_def(IntegerAttr)
+    register = prop_def(integer("register"))
     result = result_def()
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -436,7 +438,7 @@ class ShuffleXor(IRDLOperation):
 
     name = "simt.shuffle_xor"
     source = operand_def()
-    mask = prop_def(IntegerAttr)
+    mask = prop_def(integer("mask"))
     result = result_def()
     traits = traits_def(MemoryReadEffect())  # keeps its place: all lanes must meet here
     irdl_options = (ParsePropInAttrDict(),)
@@ -471,7 +473,7 @@ class Dot(IRDLOperation):
     a = operand_def(BufferType)
     b = operand_def(BufferType)
     acc = operand_def(FRAGMENT)
-    layout = prop_def(LayoutAttr)
+    layout = prop_def(layout_attr("layout"))
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)

@@ -39,13 +39,16 @@ from xdsl.utils.exceptions import VerifyException
 from tileopt.dialects import arith as _mended  # noqa: F401  (comparisons of tiles)
 from tileopt.dialects.bounds import BoundsAttr
 from tileopt.dialects.checks import (
-    CONSTANT,
-    INDICES,
+    BOUNDS,
+    PADDING,
     check_axis,
     check_bounds,
     check_padding,
     check_product,
     check_vector,
+    indices,
+    integer,
+    string,
 )
 from tileopt.dialects.checks import MAX_ELEMENTS as MAX_ELEMENTS
 from tileopt.dialects.checks import check_tile as check_tile
@@ -103,7 +106,7 @@ class Return(IRDLOperation):
 
 
 class _AxisQuery(IRDLOperation):
-    axis = prop_def(IntegerAttr)
+    axis = prop_def(integer("axis"))
     result = result_def(I64)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -134,7 +137,7 @@ class Dim(IRDLOperation, HasFolderInterface):
 
     name = "tile.dim"
     view = operand_def(ViewType)
-    axis = prop_def(IntegerAttr)
+    axis = prop_def(integer("axis"))
     result = result_def(I64)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -179,9 +182,9 @@ class Load(IRDLOperation):
     name = "tile.load"
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    padding = opt_prop_def(CONSTANT)
-    bounds = opt_prop_def(BoundsAttr)
-    vector = opt_prop_def(IntegerAttr)
+    padding = opt_prop_def(PADDING)
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
     result = result_def(TensorType)
     traits = traits_def(ReadsView())
     irdl_options = (ParsePropInAttrDict(),)
@@ -200,8 +203,8 @@ class Store(IRDLOperation):
     value = operand_def(TensorType)
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
-    bounds = opt_prop_def(BoundsAttr)
-    vector = opt_prop_def(IntegerAttr)
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
     traits = traits_def(WritesView())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
@@ -321,7 +324,7 @@ class Transpose(_Reshaping):
     """Axis `i` of the result is axis `permutation[i]` of the source."""
 
     name = "tile.transpose"
-    permutation = prop_def(INDICES)
+    permutation = prop_def(indices("permutation"))
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
@@ -342,8 +345,8 @@ class Reduce(IRDLOperation):
 
     name = "tile.reduce"
     source = operand_def(TensorType)
-    kind = prop_def(StringAttr)
-    axis = prop_def(IntegerAttr)
+    kind = prop_def(string("kind"))
+    axis = prop_def(integer("axis"))
     result = result_def(TensorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
@@ -373,7 +376,7 @@ class Mma(IRDLOperation):
     a = operand_def(TILE)
     b = operand_def(TILE)
     acc = operand_def(TensorType)
-    atom = opt_prop_def(StringAttr)
+    atom = opt_prop_def(string("atom"))
     result = result_def(TensorType)
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -440,7 +443,7 @@ class TransposeBuffer(IRDLOperation, HasFolderInterface):
 
     name = "tile.transpose_buffer"
     source = operand_def(BufferType)
-    permutation = prop_def(INDICES)
+    permutation = prop_def(indices("permutation"))
     result = result_def(BufferType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
