@@ -84,10 +84,12 @@ def quoted(name: str) -> str:
     return name if plain.isalnum() and plain.isascii() else '"' + name.replace("\\", "\\5C").replace('"', "\\22") + '"'
 
 
-def blocks_function(emitter: Emitter, arguments: list[Argument], before: list[str], block: list[str]) -> str:
+def blocks_function(
+    emitter: Emitter, arguments: list[Argument], before: list[str], block: list[str], after: list[str]
+) -> str:
     """`@name.blocks`: the loop over the blocks first..last-1, x fastest.
 
-    `before`: lines that run once. `block`: lines of one block; they begin in the block `block.start`, end by a branch to
+    `before`, `after`: lines that run once, around the loop. `block`: lines of one block; they begin in the block `block.start`, end by a branch to
     `block.end`, and use %bx, %by, %bz.
     """
     name = quoted(emitter.kernel.sym_name.data + ".blocks")
@@ -122,7 +124,10 @@ def blocks_function(emitter: Emitter, arguments: list[Argument], before: list[st
         "  %bz.next = add nsw i64 %bz, %bz.carry",
         "  %block.next = add nsw i64 %block, 1",
         "  %more = icmp slt i64 %block.next, %last",
-        "  br i1 %more, label %block.start, label %exit",
+        "  br i1 %more, label %block.start, label %leave",
+        "leave:",
+        *after,
+        "  br label %exit",
         "exit:",
         "  ret void",
         "}",
@@ -146,4 +151,4 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         f"  %tid.more = icmp ult i32 %tid.next, {emitter.threads}",
         "  br i1 %tid.more, label %thread, label %block.end",
     ]
-    return [blocks_function(emitter, arguments, [], block)]
+    return [blocks_function(emitter, arguments, [], block, [])]
