@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import (
     DiagnosticException,
     MultipleSpansParseError,
     ParseError,
+    VerifyException,
 )
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
@@ -147,8 +148,11 @@ class LocatedParser(Parser):
             self._first_uses.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
 
-    @property
-    def current_span(self) -> Span[str]:
+    def failed_span(self, error: Exception) -> Span[str]:
+        """Where `error` came up: at the op whose types or attributes are wrong, once they were read; else here."""
+        if isinstance(error, VerifyException) and self._name_positions:
+            position = self._name_positions[-1]
+            return Span(position, position, self.lexer.input)
         return self._current_token.span
 
     @property
@@ -229,7 +233,7 @@ def parse_module(ctx: Context, text: str, name: str = "<string>") -> ModuleOp:
     except TileoptError:
         raise
     except Exception as error:
-        place = None if parser is None else _place(parser.current_span)
+        place = None if parser is None else _place(parser.failed_span(error))
         raise as_error("parse/invalid", error, place) from error
 
 
