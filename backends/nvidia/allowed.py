@@ -1,0 +1,21 @@
+"""LLVM intrinsics that NVPTX selects on every architecture (LLVM kills the process on others).
+
+Names, or stems of overloaded names. `tests/backends/nvidia/test_selection.py` compiles each for each architecture.
+"""
+
+from __future__ import annotations
+
+ELEMENTWISE_FLOAT = (
+    "fabs", "floor", "ceil", "trunc", "round", "roundeven", "sqrt", "fma", "copysign", "maximum", "minimum", "maxnum",
+    "minnum",
+)  # fmt: skip
+ELEMENTWISE_INT = ("smin", "smax", "umin", "umax", "abs", "ctlz", "cttz", "ctpop")
+CONVERSIONS = ("fptosi.sat", "fptoui.sat")
+SPECIAL_REGISTERS = tuple(
+    f"nvvm.read.ptx.sreg.{name}.{axis}" for name in ("tid", "ctaid", "nctaid") for axis in "xyz"
+)
+OTHERS = ("nvvm.barrier.cta.sync.aligned.all", "nvvm.shfl.sync.bfly.i32", "trap")
+
+INTRINSICS = frozenset(
+    f"llvm.{name}" for name in (*ELEMENTWISE_FLOAT, *ELEMENTWISE_INT, *CONVERSIONS, *SPECIAL_REGISTERS, *OTHERS)
+)

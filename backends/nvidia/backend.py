@@ -1,0 +1,87 @@
+"""NVIDIA GPUs as a target of the emitter. Every register of a fragment is a scalar, as it is in PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from tileopt.backends.llvm import softfloat
+from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
+from tileopt.backends.nvidia import memory, module, sync
+from tileopt.backends.nvidia.allowed import INTRINSICS
+from tileopt.backends.nvidia.generation import NvidiaTarget
+from tileopt.dialects.simt import Kernel
+
+SHARED_NAME = "tile_shared"
+GRID_LIMITS = (2147483647, 65535, 65535)
+
+
+@lru_cache(maxsize=1)
+def _handlers() -> dict[type[Operation], Handler]:
+    return {**shared_handlers(), **memory.HANDLERS, **sync.HANDLERS}
+
+
+class NvidiaBackend(TargetBackend):
+    """LLVM IR that NVPTX selects for one GPU."""
+
+    global_pointer = memory.GLOBAL
+    shared_pointer = "ptr addrspace(3)"
+    intrinsics = INTRINSICS
+    native_floats = frozenset({"half", "bfloat", "float", "double"})
+
+    def __init__(self, target: NvidiaTarget) -> None:
+        self.target = target
+        self.name = target.name
+
+    def handlers(self) -> Mapping[type[Operation], Handler]:
+        return _handlers()
+
+    def header(self, module: ModuleOp) -> list[str]:
+        return ['target triple = "nvptx64-nvidia-cuda"']
+
+    def _register(self, emitter: Emitter, name: str, low: int, high: int) -> str:
+        callee = emitter.declare(f"i32 @llvm.nvvm.read.ptx.sreg.{name}()")
+        return emitter.assign(f"call range(i32 {low}, {high}) i32 {callee}()")
+
+    def thread_id(self, emitter: Emitter) -> str:
+        return emitter.once("tid", lambda: self._register(emitter, "tid.x", 0, emitter.threads))
+
+    def block_id(self, emitter: Emitter, axis: int) -> str:
+        def make() -> str:
+            narrow = self._register(emitter, f"ctaid.{'xyz'[axis]}", 0, GRID_LIMITS[axis])
+            return emitter.assign(f"zext nneg i32 {narrow} to i64")
+
+        return emitter.once(("ctaid", axis), make)
+
+    def grid_dim(self, emitter: Emitter, axis: int) -> str:
+        def make() -> str:
+            # One above the limit of x is the least i32: the range wraps, which LLVM allows.
+            high = GRID_LIMITS[axis] + 1
+            narrow = self._register(emitter, f"nctaid.{'xyz'[axis]}", 1, high if axis else -(1 << 31))
+            return emitter.assign(f"zext nneg i32 {narrow} to i64")
+
+        return emitter.once(("nctaid", axis), make)
+
+    def shared_base(self, emitter: Emitter) -> str:
+        emitter.output.globals[SHARED_NAME] = f"@{SHARED_NAME} = external addrspace(3) global [0 x i8], align 1024"
+        return f"@{SHARED_NAME}"
+
+    def emit_kernel(self, output: Output, kernel: Kernel) -> None:
+        module.emit_kernel(output, self, self.target, kernel)
+
+    def extend(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
+        if isinstance(source, Float8E4M3FNType | Float8E5M2Type):
+            return softfloat.extend(emitter, value, width, source, result)
+        return _cast(emitter, "fpext", value, source, result)
+
+    def truncate(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
+        if isinstance(result, Float8E4M3FNType | Float8E5M2Type):
+            return softfloat.truncate(emitter, value, width, source, result)
+        return _cast(emitter, "fptrunc", value, source, result)
+
+
+def _cast(emitter: Emitter, word: str, value: str, source: Attribute, result: Attribute) -> str:
+    return emitter.assign(f"{word} {emitter.element(source)} {value} to {emitter.element(result)}")

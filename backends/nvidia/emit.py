@@ -1,0 +1,76 @@
+"""SIMT IR to LLVM IR text, and LLVM IR text to PTX."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tileopt.backends.nvidia.targets import nvidia_target
+from tileopt.dialects.diagnostics import CompileError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from tileopt.dialects.target import Target
+
+TRIPLE = "nvptx64-nvidia-cuda"
+_LOCK = threading.Lock()
+
+
+def emit_llvm(module: ModuleOp, target: Target) -> str:
+    """The LLVM IR text of a module of `simt.kernel`. Raises CompileError for what the target cannot do."""
+    from tileopt.backends.llvm.emitter import emit_module
+    from tileopt.backends.nvidia.backend import NvidiaBackend
+
+    return emit_module(module, NvidiaBackend(nvidia_target(target.name)))
+
+
+def to_ptx(llvm_text: str, target: Target) -> str:
+    """PTX of one LLVM module. The text must be of `emit_llvm`: LLVM ends the process on what it cannot select."""
+    import llvmlite.binding as llvm
+
+    machine, builder = _machine(target.name)
+    with _LOCK:
+        try:
+            module = llvm.parse_assembly(llvm_text)
+            module.verify()
+        except RuntimeError as error:
+            raise CompileError("internal/llvm", f"LLVM refuses what tileopt wrote: {error}") from error
+        builder.getModulePassManager().run(module, builder)
+        ptx: str = machine.emit_assembly(module)
+    check_ptx(ptx)
+    return ptx
+
+
+def check_ptx(ptx: str) -> None:
+    """A misspelt intrinsic becomes a function that nothing defines: raises CompileError where there is one."""
+    at = ptx.find(".extern .func")
+    if at >= 0:
+        line = ptx[at : ptx.find("\n;", at)].replace("\n", " ")
+        raise CompileError("internal/undefined-function", f"the PTX calls what nothing defines: {line}")
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@lru_cache(maxsize=32)
+def _machine(name: str) -> tuple[Any, Any]:
+    """LLVM's machine and pass builder for a target."""
+    import llvmlite.binding as llvm
+
+    _initialize()
+    target = nvidia_target(name)
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=target.name, features=target.llvm_features, opt=3
+    )
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_unrolling = True
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    return machine, llvm.create_pass_builder(machine, options)

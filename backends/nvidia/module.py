@@ -1,0 +1,108 @@
+"""A kernel's function: parameters as the ABI has them, what the host promises about them, the launch bounds."""
+
+from __future__ import annotations
+
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.emitter import Emitter, Output, TargetBackend
+from tileopt.backends.llvm.values import View
+from tileopt.backends.nvidia.memory import GLOBAL
+from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
+from tileopt.dialects.simt import SHARED_BYTES, Kernel
+from tileopt.dialects.target import Target
+from tileopt.dialects.tile_types import DYNAMIC, ViewType
+
+# From these driver and PTX limits on, ptxas would refuse what no user can read.
+PARAMETER_BYTES = 4096
+EXTENT = "range(i64 0, 9223372036854775807)"
+
+
+def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: Kernel) -> None:
+    """Writes the kernel's function. Raises TargetError where the target cannot hold the block."""
+    emitter = Emitter(output, backend, kernel)
+    _check_limits(emitter, target)
+    parameters = _define_arguments(emitter)
+    emitter.block = "body"
+    emitter.emit_block(kernel.body.block)
+    emitter.line("ret void")
+    name = quoted(kernel.sym_name.data)
+    lines = [
+        f'define ptx_kernel void @{name}({", ".join(parameters)}) nounwind "nvvm.reqntid"="{emitter.threads}" {{',
+        "entry:",
+        *emitter.entry,
+        "  br label %body",
+        "body:",
+        *emitter.lines,
+        "}",
+    ]
+    output.functions.append("\n".join(line for line in lines if line))
+
+
+def _define_arguments(emitter: Emitter) -> list[str]:
+    """Gives the kernel's arguments their values; the text of the parameters."""
+    out: list[str] = []
+    size = 0
+    for index, argument in enumerate(emitter.kernel.body.block.args):
+        type_ = argument.type
+        if not isinstance(type_, ViewType):
+            element = emitter.element(type_)
+            size += 8
+            if element == "i1":
+                out.append(f"i8 %a{index}.byte")
+                with emitter.in_entry():
+                    emitter.values[argument] = emitter.assign(f"icmp ne i8 %a{index}.byte, 0")
+            else:
+                out.append(f"{element} %a{index}")
+                emitter.values[argument] = f"%a{index}"
+            continue
+        contract = emitter.kernel.contract(index)
+        axes = range(type_.rank)
+        unit = None if contract is None else contract.unit_axis
+        align = types.bytes_of(types.llvm_type(type_.element_type))
+        align = align if contract is None else max(align, contract.align)
+        # The runtime lets no owned array of a launch overlap another, and what is shared is only read.
+        read_only = "" if type_.owned else "readonly "
+        out.append(f"{GLOBAL} noalias {read_only}captures(none) align {align} %a{index}")
+        out += [f"i64 {EXTENT} %a{index}.n{axis}" for axis in axes]
+        out += [f"i64 %a{index}.s{axis}" for axis in axes]
+        size += 8 + 16 * type_.rank
+        emitter.values[argument] = View(
+            f"%a{index}",
+            tuple(f"%a{index}.n{axis}" if n == DYNAMIC else str(n) for axis, n in enumerate(type_.get_shape())),
+            tuple("1" if axis == unit else f"%a{index}.s{axis}" for axis in axes),
+            type_,
+            unit,
+            align,
+        )
+    if size > PARAMETER_BYTES:
+        raise UnsupportedError(
+            "backend/arguments",
+            f"the kernel's parameters take {size} bytes, a GPU passes {PARAMETER_BYTES}",
+            location=location_of(emitter.kernel),
+        )
+    return out
+
+
+def _check_limits(emitter: Emitter, target: Target) -> None:
+    kernel = emitter.kernel
+    needed = kernel.attributes.get(SHARED_BYTES)
+    shared = getattr(getattr(needed, "value", None), "data", 0)
+    if shared > target.shared_bytes:
+        raise TargetError(
+            "target/shared-memory",
+            f"a block needs {shared} bytes of shared memory, {target.name} has {target.shared_bytes}",
+            location=location_of(kernel),
+            help="use smaller tiles or fewer stages",
+        )
+    if not 0 < emitter.threads <= target.max_threads:
+        raise TargetError(
+            "target/threads",
+            f"a block of {emitter.threads} threads, {target.name} runs 1 to {target.max_threads}",
+            location=location_of(kernel),
+        )
+
+
+def quoted(name: str) -> str:
+    """A symbol's name as LLVM reads it; PTX knows letters, digits, `_` and `$`."""
+    if name and all(c.isalnum() and c.isascii() or c in "_$" for c in name) and not name[0].isdigit():
+        return name
+    raise UnsupportedError("backend/symbol", f"'{name}' cannot name a GPU kernel", help="use letters, digits and _")
