@@ -1,0 +1,18 @@
+"""SIMT IR to LLVM IR text for the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from tileopt.dialects.target import Target
+
+
+def emit_llvm(module: ModuleOp, target: Target) -> str:
+    """The LLVM IR of the module's kernels; `jit.load` takes it. Raises CompileError for what the CPU has no code for."""
+    from tileopt.backends.cpu.backend import CpuBackend
+    from tileopt.backends.llvm.emitter import emit_module
+
+    return emit_module(module, CpuBackend())
