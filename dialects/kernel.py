@@ -152,11 +152,12 @@ class KernelOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        start = parser.pos
         name, inputs, outputs, region, extra, arg_attrs, _ = parse_func_op_like(
             parser, reserved_attr_names=cls.RESERVED
         )
         if list(outputs):
-            parser.raise_error("a kernel returns nothing")
+            parser.raise_error("a kernel returns nothing", start)
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "function_type": FunctionType.from_lists(list(inputs), []),
