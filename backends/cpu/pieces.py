@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter
-from tileopt.backends.llvm.registers import shuffle
+from tileopt.backends.llvm.registers import join, shuffle
 
 # Integers of the same width: which float vectors LLVM masks differs between CPUs.
 _AS_INTEGER = {"half": "i16", "bfloat": "i16", "i1": "i8"}
@@ -150,17 +150,7 @@ class Pieces:
         return shuffle(self.emitter, types.vector(self.width, element), chunk, "poison", range(at, at + self.run))
 
     def _join(self, parts: list[str]) -> str:
-        """A chunk of its runs, two by two."""
-        run = self.run
-        while len(parts) > 1:
-            type_, mask = types.vector(run, self.memory), range(2 * run)
-            if len(parts) % 2:  # lanes that the last mask does not take
-                parts.append("poison")
-            parts = [shuffle(self.emitter, type_, a, b, mask) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-            run *= 2
-        if run == self.width:
-            return parts[0]
-        return shuffle(self.emitter, types.vector(run, self.memory), parts[0], "poison", range(self.width))
+        return join(self.emitter, self.memory, self.run, parts)
 
 
 def pointer_vector(emitter: Emitter, memory: str, base: str, offsets: list[str]) -> str:

@@ -319,7 +319,7 @@ def flag(kernel: Kernel, name: str, default: bool) -> bool:
 
 def shared_handlers() -> dict[type[Operation], Handler]:
     """The handlers of the ops that are the same for all targets."""
-    from tileopt.backends.llvm import arith, convert, fragment, math, query, scf
+    from tileopt.backends.llvm import arith, convert, dot, fragment, math, query, scf
 
     return {
         **arith.HANDLERS,
@@ -328,6 +328,7 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         **scf.HANDLERS,
         **fragment.HANDLERS,
         **query.HANDLERS,
+        **dot.HANDLERS,
     }
 
 

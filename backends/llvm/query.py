@@ -51,7 +51,7 @@ def alloc_shared(emitter: Emitter, op: Operation) -> None:
         pointer = emitter.once(
             ("shared", offset), lambda: emitter.assign(f"getelementptr inbounds i8, {space} {base}, i64 {offset}")
         )
-    emitter.values[op.result] = Buffer(pointer, type_)
+    emitter.values[op.result] = Buffer(pointer, type_, min(16, offset & -offset) if offset else 16)
 
 
 def slot(emitter: Emitter, op: Operation) -> None:
@@ -63,14 +63,15 @@ def slot(emitter: Emitter, op: Operation) -> None:
         offset = str(known * distance) if known is not None else emitter.assign(f"mul i64 {index}, {distance}")
         space = emitter.backend.shared_pointer
         pointer = emitter.assign(f"getelementptr inbounds i8, {space} {pointer}, i64 {offset}")
-    emitter.values[op.result] = Buffer(pointer, ring.type)
+    emitter.values[op.result] = Buffer(pointer, ring.type, min(ring.align, distance & -distance))
 
 
 def view_buffer(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, simt.ViewBuffer)
     type_ = op.result.type
     assert isinstance(type_, BufferType)
-    emitter.values[op.result] = Buffer(emitter.buffer(op.source).pointer, type_)
+    source = emitter.buffer(op.source)
+    emitter.values[op.result] = Buffer(source.pointer, type_, source.align)
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -42,9 +42,9 @@ def extract(emitter: Emitter, source: Fragment, register: int) -> str:
     return emitter.assign(f"extractelement {source.type} {source.chunks[chunk]}, i64 {lane}")
 
 
-def from_scalars(emitter: Emitter, element: str, texts: Sequence[str]) -> Fragment:
-    """A fragment of scalars, in chunks as the target has them."""
-    width = emitter.backend.chunk_width(len(texts))
+def from_scalars(emitter: Emitter, element: str, texts: Sequence[str], width: int | None = None) -> Fragment:
+    """A fragment of scalars, in chunks as the target has them (or of `width`)."""
+    width = width or emitter.backend.chunk_width(len(texts))
     if width == 1:
         return Fragment(element, 1, tuple(texts))
     type_ = types.vector(width, element)
@@ -57,11 +57,11 @@ def from_scalars(emitter: Emitter, element: str, texts: Sequence[str]) -> Fragme
     return Fragment(element, width, tuple(chunks))
 
 
-def pick(emitter: Emitter, source: Fragment, registers: Sequence[int]) -> Fragment:
-    """Register i of the result is register `registers[i]` of the source."""
-    width = emitter.backend.chunk_width(len(registers))
+def pick(emitter: Emitter, source: Fragment, registers: Sequence[int], width: int | None = None) -> Fragment:
+    """Register i of the result is register `registers[i]` of the source; in chunks as the target has them, or of `width`."""
+    width = width or emitter.backend.chunk_width(len(registers))
     if source.width == 1 or width == 1:
-        return from_scalars(emitter, source.element, [extract(emitter, source, r) for r in registers])
+        return from_scalars(emitter, source.element, [extract(emitter, source, r) for r in registers], width)
     chunks = (
         _pick_chunk(emitter, source, registers[start : start + width]) for start in range(0, len(registers), width)
     )
@@ -92,6 +92,20 @@ def shuffle(emitter: Emitter, type_: str, a: str, b: str, mask: Sequence[int | N
     """LLVM's shufflevector; None in the mask leaves a lane undefined."""
     lanes = ", ".join("i32 poison" if m is None else f"i32 {m}" for m in mask)
     return emitter.assign(f"shufflevector {type_} {a}, {type_} {b}, <{len(mask)} x i32> <{lanes}>")
+
+
+def join(emitter: Emitter, element: str, width: int, parts: Sequence[str]) -> str:
+    """One vector of several of `width` each, two by two."""
+    total, joined = width * len(parts), list(parts)
+    while len(joined) > 1:
+        type_ = types.vector(width, element)
+        if len(joined) % 2:  # lanes that the last mask does not take
+            joined.append("poison")
+        joined = [shuffle(emitter, type_, a, b, range(2 * width)) for a, b in zip(joined[::2], joined[1::2], strict=True)]
+        width *= 2
+    if width == total:
+        return joined[0]
+    return shuffle(emitter, types.vector(width, element), joined[0], "poison", range(total))
 
 
 def add_constants(emitter: Emitter, element: str, scalar: str, offsets: Sequence[int]) -> list[str]:

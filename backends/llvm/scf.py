@@ -31,8 +31,8 @@ def rebuild(value: Value, texts: Sequence[str]) -> Value:
     match value:
         case Fragment(element=element, width=width):
             return Fragment(element, width, tuple(texts))
-        case Buffer(type=type_):
-            return Buffer(texts[0], type_)
+        case Buffer(type=type_, align=align):
+            return Buffer(texts[0], type_, align)
         case _:
             return texts[0]
 

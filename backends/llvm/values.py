@@ -46,10 +46,11 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tile in shared memory, or the first of a ring (see `query.buffer_bytes`)."""
+    """A tile in shared memory, or the first of a ring (see `query.buffer_bytes`). `align`: bytes that divide its address."""
 
     pointer: str
     type: BufferType
+    align: int = 16
 
 
 Value = str | Fragment | View | Buffer
