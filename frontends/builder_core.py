@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from functools import cache
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.traits import Pure
 
 from tileopt.dialects import arith as _mended  # noqa: F401  (comparisons of tiles)
 from tileopt.dialects import tile
@@ -32,6 +33,9 @@ _FLAGS: dict[str, Attribute] = {
     "fastmath": arith.FastMathFlagsAttr("none"),
     "overflowFlags": arith.IntegerOverflowAttr("none"),
 }
+
+
+_SPECULATED = 6  # ops that are cheaper than a branch
 
 
 @cache
@@ -184,17 +188,17 @@ class Core:
     ) -> list[Value]:
         """Closes two detached blocks as the branches of an `scf.if`; gives the values of the branch that ran.
 
-        A choice between ready scalars becomes `arith.select`, an empty choice nothing.
+        A choice between scalars that cost next to nothing becomes `arith.select`, an empty choice nothing.
         """
         self.same_types(then_values, other_values, "the branches")
         lows = [_lower(a, b) for a, b in zip(then_values, other_values, strict=True)]
-        if then.first_op is None and other.first_op is None and all(v.is_scalar for v in then_values):
-            return [
-                self.emit_value(
-                    arith.SelectOp, [self.ssa(condition), self.ssa(a), self.ssa(b)], a.dtype, a.shape, low=low
-                )
-                for a, b, low in zip(then_values, other_values, lows, strict=True)
-            ]
+        if all(v.is_scalar for v in then_values) and _speculable(then, other):
+            for block in (then, other):
+                for op in tuple(block.ops):
+                    op.detach()  # type: ignore[no-untyped-call]
+                    self.block.add_op(op)
+            pairs = zip(then_values, other_values, lows, strict=True)
+            return [self._select(condition, a, b, low) for a, b, low in pairs]
         self._yield(then, then_values)
         blocks = [other]
         if not then_values and other.first_op is None:
@@ -207,6 +211,19 @@ class Core:
             Value(v.dtype, v.shape, result, low=low)
             for v, result, low in zip(then_values, op.results, lows, strict=True)
         ]
+
+    def _select(self, condition: Value, a: Value, b: Value, low: int | None) -> Value:
+        if a.dtype == BOOL and a.const is not None and b.const is not None and a.const != b.const:
+            return condition if a.const else self._flip(condition)
+        if a.dtype == BOOL and b.const is False:
+            return self.emit_value(arith.AndIOp, [self.ssa(condition), self.ssa(a)], BOOL)
+        if a.dtype == BOOL and a.const is True:
+            return self.emit_value(arith.OrIOp, [self.ssa(condition), self.ssa(b)], BOOL)
+        operands = [self.ssa(condition), self.ssa(a), self.ssa(b)]
+        return self.emit_value(arith.SelectOp, operands, a.dtype, low=low)
+
+    def _flip(self, condition: Value) -> Value:
+        return self.emit_value(arith.XOrIOp, [self.ssa(condition), self.ssa(self.constant(True))], BOOL)
 
     def finish_for(
         self, start: Value, stop: Value, step: Value, init: Sequence[Value], body: Block, ends: Sequence[Value]
@@ -299,6 +316,15 @@ class Core:
         if made.dtype != BOOL or made.shape:
             raise self.error("type/condition", f"a condition is a bool scalar, not {describe(made.dtype, made.shape)}")
         return made
+
+
+def _speculable(*blocks: Block) -> bool:
+    """Whether a few scalar ops may run though the program would not have run them."""
+    ops = [op for block in blocks for op in block.ops]
+    return len(ops) <= _SPECULATED and all(
+        not op.regions and op.has_trait(Pure) and not any(isinstance(r.type, TensorType) for r in op.results)
+        for op in ops
+    )
 
 
 def _lower(a: Value, b: Value) -> int | None:

@@ -1,0 +1,240 @@
+"""The functions of Python itself that kernels may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from tileopt.dialects.dtypes import DType
+from tileopt.frontends.builder import Array, Value
+from tileopt.frontends.python.objects import Range, is_number, name_of
+
+if TYPE_CHECKING:
+    from tileopt.frontends.python.calls import Calls
+
+Implementation = Callable[["Calls", Sequence[Any], Mapping[str, Any]], object]
+
+ALLOWED: dict[str, object] = {
+    "range": range, "len": len, "min": min, "max": max, "abs": abs, "int": int, "float": float, "bool": bool,
+    "tuple": tuple, "isinstance": isinstance, "enumerate": enumerate, "zip": zip, "reversed": reversed,
+    "round": round, "divmod": divmod, "pow": pow, "str": str, "type": type, "hasattr": hasattr, "getattr": getattr,
+    "True": True, "False": False, "None": None,
+}  # fmt: skip
+
+
+def _plain(kwargs: Mapping[str, Any], interpreter: Calls, name: str) -> None:
+    if kwargs:
+        raise interpreter.mistyped("type/arguments", f"{name}() takes no keyword '{next(iter(kwargs))}' here")
+
+
+def _count(interpreter: Calls, name: str, args: Sequence[Any], low: int, high: int) -> None:
+    if not low <= len(args) <= high:
+        wanted = str(low) if low == high else f"{low} to {high}"
+        raise interpreter.mistyped("type/arguments", f"{name}() takes {wanted} arguments, and {len(args)} are given")
+
+
+def _range(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "range")
+    return make_range(interpreter, args, unrolled=False)
+
+
+def make_range(interpreter: Calls, args: Sequence[Any], unrolled: bool) -> Range:
+    """The range of these arguments."""
+    name = "static_range" if unrolled else "range"
+    _count(interpreter, name, args, 1, 3)
+    bounds: list[Value | int] = []
+    for thing in args:
+        if unrolled:
+            bounds.append(interpreter.known_int(thing, "a bound of static_range()"))
+            continue
+        value = interpreter.number(thing, "range()")
+        integral = isinstance(value, int) if not isinstance(value, Value) else value.dtype.kind in "iu"
+        if isinstance(value, Value) and value.shape or not integral:
+            shown = value if isinstance(value, Value) else type(value).__name__
+            raise interpreter.mistyped("type/operand", f"range() counts with integer scalars, not with a {shown}")
+        known = value.const if isinstance(value, Value) else value
+        bounds.append(int(known) if known is not None else value)  # type: ignore[arg-type]
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if step == 0:
+        raise interpreter.fail("type/operand", "the step of a range is 0")
+    return Range(start, stop, step, unrolled)
+
+
+def _len(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "len")
+    _count(interpreter, "len", args, 1, 1)
+    thing = args[0]
+    if isinstance(thing, tuple | str):
+        return len(thing)
+    if isinstance(thing, Value) and thing.shape:
+        return thing.shape[0]
+    return interpreter.length(thing)
+
+
+def _extreme(kind: str) -> Implementation:
+    def implementation(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+        _plain(kwargs, interpreter, kind)
+        things = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+        if len(args) == 1 and isinstance(args[0], Value):
+            raise interpreter.mistyped(
+                "type/operand",
+                f"{kind}() of one {args[0]}",
+                f"{interpreter.track}.{kind}() reduces a tile; Python's {kind}() compares several values",
+            )
+        if not things:
+            raise interpreter.mistyped("type/arguments", f"{kind}() of nothing")
+        result: Any = interpreter.number(things[0], f"{kind}()")
+        for thing in things[1:]:
+            other = interpreter.number(thing, f"{kind}()")
+            if is_number(result) and is_number(other):
+                result = min(result, other) if kind == "min" else max(result, other)
+            else:
+                result = interpreter.builder.binary(kind, result, other)
+        return result
+
+    return implementation
+
+
+def _abs(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "abs")
+    _count(interpreter, "abs", args, 1, 1)
+    value: Any = interpreter.number(args[0], "abs()")
+    return interpreter.builder.abs(value) if isinstance(value, Value) else abs(value)
+
+
+def _round(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "round")
+    _count(interpreter, "round", args, 1, 1)
+    value: Any = interpreter.number(args[0], "round()")
+    if not isinstance(value, Value):
+        return round(value)
+    return (
+        interpreter.to_int(interpreter.builder.math("round", value))
+        if value.is_scalar
+        else _tile_round(interpreter, value)
+    )
+
+
+def _tile_round(interpreter: Calls, value: Value) -> Value:
+    return interpreter.builder.math("round", value)
+
+
+def _divmod(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "divmod")
+    _count(interpreter, "divmod", args, 2, 2)
+    return interpreter.operate("floordiv", *args), interpreter.operate("mod", *args)
+
+
+def _pow(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "pow")
+    _count(interpreter, "pow", args, 2, 2)
+    return interpreter.operate("pow", *args)
+
+
+def _items(interpreter: Calls, thing: Any, name: str) -> tuple[object, ...]:
+    """The elements of what is unrolled when the kernel is compiled."""
+    if isinstance(thing, tuple):
+        return thing
+    if isinstance(thing, Range) and all(isinstance(b, int) for b in (thing.start, thing.stop, thing.step)):
+        return tuple(range(thing.start, thing.stop, thing.step))  # type: ignore[arg-type]
+    raise interpreter.unsupported(
+        "iteration", f"{name}() goes over tuples and constant ranges, not over {name_of(thing)}"
+    )
+
+
+def _tuple(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "tuple")
+    _count(interpreter, "tuple", args, 0, 1)
+    return _items(interpreter, args[0], "tuple") if args else ()
+
+
+def _enumerate(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _count(interpreter, "enumerate", args, 1, 2)
+    start = interpreter.known_int(args[1] if len(args) == 2 else kwargs.get("start", 0), "the start of enumerate()")
+    return tuple(enumerate(_items(interpreter, args[0], "enumerate"), start))
+
+
+def _zip(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    groups = [_items(interpreter, a, "zip") for a in args]
+    if kwargs.get("strict") and len({len(g) for g in groups}) > 1:
+        raise interpreter.fail("type/arguments", "zip() of tuples that differ in length")
+    return tuple(zip(*groups, strict=False))
+
+
+def _reversed(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _plain(kwargs, interpreter, "reversed")
+    _count(interpreter, "reversed", args, 1, 1)
+    thing = args[0]
+    if isinstance(thing, Range):
+        bounds = thing.start, thing.stop, thing.step
+        if all(isinstance(b, int) for b in bounds):
+            back = range(*bounds)[::-1]  # type: ignore[arg-type]
+            return Range(back.start, back.stop, back.step, thing.unrolled)
+        if thing.step == 1:
+            operate = interpreter.operate
+            last, before = operate("sub", thing.stop, 1), operate("sub", thing.start, 1)
+            return Range(last, before, -1)  # type: ignore[arg-type]
+        raise interpreter.unsupported(
+            "iteration", "reversed() of a range whose step is not 1 and whose bounds are run-time"
+        )
+    return _items(interpreter, thing, "reversed")[::-1]
+
+
+def _isinstance(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _count(interpreter, "isinstance", args, 2, 2)
+    thing, cls = args
+    if isinstance(thing, Value):
+        kinds = {int: "iu", float: "f", bool: "b"}
+        classes = cls if isinstance(cls, tuple) else (cls,)
+        return thing.is_scalar and any(thing.dtype.kind in kinds.get(c, "") for c in classes)
+    try:
+        return isinstance(thing, cls)
+    except TypeError as error:
+        raise interpreter.mistyped("type/arguments", f"isinstance(): {error}") from None
+
+
+def _str(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _count(interpreter, "str", args, 1, 1)
+    thing = args[0]
+    if not (is_number(thing) or isinstance(thing, str | DType | Enum)):
+        raise interpreter.unsupported("call", f"str() of {name_of(thing)}", "strings in kernels are constants")
+    return str(thing)
+
+
+def _bool(interpreter: Calls, thing: Any) -> object:
+    return interpreter.truth(thing)
+
+
+def _to_int(interpreter: Calls, thing: Any) -> object:
+    return interpreter.to_int(thing)
+
+
+def _to_float(interpreter: Calls, thing: Any) -> object:
+    return interpreter.to_float(thing)
+
+
+def _hasattr(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    _count(interpreter, "hasattr", args, 2, 2)
+    if isinstance(args[0], Value | Array | tuple) or not isinstance(args[1], str):
+        raise interpreter.unsupported("call", f"hasattr() of {name_of(args[0])}")
+    return hasattr(args[0], args[1])
+
+
+CONVERSIONS: dict[type, Callable[[Calls, Any], object]] = {int: _to_int, float: _to_float, bool: _bool}
+
+_IMPLEMENTATIONS: dict[object, Implementation] = {
+    range: _range, len: _len, min: _extreme("min"), max: _extreme("max"), abs: _abs, round: _round,
+    divmod: _divmod, pow: _pow, tuple: _tuple, enumerate: _enumerate, zip: _zip, reversed: _reversed,
+    isinstance: _isinstance, str: _str, hasattr: _hasattr,
+}  # fmt: skip
+for _name in ("type", "getattr"):
+    del ALLOWED[_name]
+
+
+def implementation(function: object) -> Implementation | None:
+    """How a kernel computes one of these functions."""
+    try:
+        return _IMPLEMENTATIONS.get(function)
+    except TypeError:  # an object without a hash
+        return None

@@ -1,0 +1,135 @@
+"""Whether a kernel is still the same program: its source, its helpers' and the constants that they captured.
+
+A fingerprint covers the source text of the kernel and of every Python function that it can reach by name, and the value
+of every global, captured variable, default and module attribute that these name. It is worked out once. Later calls
+only look whether each name still stands for the very same object (`is`), and each function still has the same code; if
+one does not, all is worked out again. So a constant that is rebound is noticed, as is an edited helper that was
+reloaded; an object that was changed in place is not, and kernels capture only what cannot be.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import types
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from tileopt.dialects.diagnostics import CompileError
+from tileopt.dialects.dtypes import DType
+from tileopt.frontends.python.source import source_of
+
+MARK = "__tileopt_function__"
+_ABSENT = object()
+
+
+class Captures:
+    """What one function depends on."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self._fingerprint: str | None = None
+        self._namespaces: list[tuple[dict[str, Any], str, object]] = []
+        self._cells: list[tuple[types.CellType, object]] = []
+        self._codes: list[tuple[types.FunctionType, types.CodeType, object]] = []
+
+    def fingerprint(self) -> str:
+        """The present fingerprint. A few dozen comparisons where nothing changed."""
+        if self._fingerprint is None or not self._unchanged():
+            self._namespaces, self._cells, self._codes = [], [], []
+            digest = hashlib.sha256()
+            for part in self._visit(self.function, set()):
+                digest.update(part.encode())
+                digest.update(b"\0")
+            self._fingerprint = digest.hexdigest()
+        return self._fingerprint
+
+    def _unchanged(self) -> bool:
+        for scope, name, thing in self._namespaces:
+            if scope.get(name, _ABSENT) is not thing:
+                return False
+        for cell, thing in self._cells:
+            if _content(cell) is not thing:
+                return False
+        return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self._codes)
+
+    def _visit(self, function: types.FunctionType, seen: set[types.CodeType]) -> Iterator[str]:
+        code = function.__code__
+        if code in seen:
+            return
+        seen.add(code)
+        self._codes.append((function, code, function.__defaults__))
+        source = source_of(function)
+        yield source.text
+        yield repr([_describe(d) for d in function.__defaults__ or ()])
+        yield repr({k: _describe(v) for k, v in (function.__kwdefaults__ or {}).items()})
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        for name, path in sorted(_outer_names(source.tree)):
+            thing: object = _ABSENT
+            if name in cells:
+                thing = _content(cells[name])
+                self._cells.append((cells[name], thing))
+            else:
+                thing = function.__globals__.get(name, _ABSENT)
+                self._namespaces.append((function.__globals__, name, thing))
+            for attribute in path:
+                if not isinstance(thing, types.ModuleType):
+                    break
+                scope = vars(thing)
+                thing = scope.get(attribute, _ABSENT)
+                self._namespaces.append((scope, attribute, thing))
+            yield f"{name}.{'.'.join(path)}"
+            if isinstance(thing, types.FunctionType) and not hasattr(thing, MARK):
+                try:
+                    yield from self._visit(thing, seen)
+                except CompileError:  # without source: the kernel says so when it is compiled
+                    yield "no source"
+            else:
+                yield _describe(thing)
+
+
+def _content(cell: types.CellType) -> object:
+    try:
+        content: object = cell.cell_contents
+        return content
+    except ValueError:
+        return _ABSENT
+
+
+def _outer_names(tree: ast.AST) -> set[tuple[str, tuple[str, ...]]]:
+    """Names that a function reads, each with the attributes taken of it: `math.pi` is ("math", ("pi",))."""
+    result: set[tuple[str, tuple[str, ...]]] = set()
+    inner: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        path: list[str] = []
+        at: ast.AST = node
+        while isinstance(at, ast.Attribute):
+            path.insert(0, at.attr)
+            at = at.value
+            if path and isinstance(node, ast.Attribute):
+                inner.add(at)
+        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load) and node not in inner:
+            result.add((at.id, tuple(path)))
+    return result
+
+
+def _describe(thing: object) -> str:
+    """A text that differs where two constants do."""
+    if isinstance(thing, Enum):
+        return f"{type(thing).__qualname__}.{thing.name}={thing.value!r}"
+    if isinstance(thing, bool | int | float | str | None | DType):
+        return f"{type(thing).__name__}:{thing!r}"
+    if isinstance(thing, tuple):
+        return f"{type(thing).__name__}({', '.join(map(_describe, thing))})"
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        fields = ", ".join(f"{f.name}={_describe(getattr(thing, f.name))}" for f in dataclasses.fields(thing))
+        return f"{type(thing).__qualname__}({fields})"
+    if isinstance(thing, type):
+        members = {k: v for k, v in vars(thing).items() if not k.startswith("_")}
+        inner = ", ".join(f"{k}={_describe(v)}" for k, v in members.items() if not callable(v))
+        return f"class {thing.__module__}.{thing.__qualname__}({inner})"
+    if type(thing).__module__ == "numpy" and getattr(thing, "ndim", 1) == 0:
+        return f"{type(thing).__name__}:{thing!r}"
+    return f"{type(thing).__module__}.{type(thing).__qualname__} {getattr(thing, '__qualname__', '')}"

@@ -1,0 +1,440 @@
+"""The functions of the tile track, as users see them. In a kernel the compiler takes their place (see `intrinsics`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
+
+from tileopt.dialects.diagnostics import CompileError
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.frontends.python.calls import MARK
+from tileopt.frontends.tile_python.tile_type import Tile, outside
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+Scalar = Tile | bool | int | float
+Index = Scalar | Sequence[Scalar]
+Shape = int | Sequence[int]
+Axes = int | Sequence[int] | None
+
+f64 = DTYPES["f64"]
+f32 = DTYPES["f32"]
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def _in_kernels(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function that exists in kernels only."""
+
+    @functools.wraps(function)
+    def refuse(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        outside(f"tile.{function.__name__}()")
+
+    setattr(refuse, MARK, function.__name__)
+    FUNCTIONS[function.__name__] = refuse
+    return refuse
+
+
+def _everywhere(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function that runs on the host as well."""
+    setattr(function, MARK, function.__name__)
+    FUNCTIONS[function.__name__] = function
+    return function
+
+
+# The grid
+
+
+@_in_kernels
+def bid(axis: int) -> Tile:
+    """The block's id along a grid axis (0, 1 or 2), from 0: an i64 scalar."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def num_blocks(axis: int) -> Tile:
+    """The grid's extent along an axis: an i64 scalar."""
+    raise NotImplementedError
+
+
+# Memory
+
+
+@_in_kernels
+def load(array: Any, index: Index, shape: Shape, padding: float | str = 0) -> Tile:
+    """The tile of this index in the array cut into tiles of `shape`: tile (i, j) begins at element (i * M, j * N).
+
+    `index` has a scalar and `shape` a compile-time extent for each axis. Elements outside the array read as `padding`:
+    a number, or "zero", "neg_zero", "nan", "inf", "-inf".
+
+    Errors: `type/rank` where the counts differ from the array's rank, `limits/tile-size`, `type/padding`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def load_at(array: Any, offsets: Index, shape: Shape, padding: float | str = 0) -> Tile:
+    """The tile of `shape` that begins at these elements of the array; otherwise as `load`."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def store(array: Any, index: Index, value: Scalar) -> None:
+    """Writes a tile at this index of the array cut into tiles of its shape. What lies outside is not written.
+
+    A scalar is a tile of one element. The element types must be equal: cast by `value.astype(array.dtype)`.
+
+    Errors: `ownership/read-only` for a `tile.In`, `type/rank`, `type/store`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def store_at(array: Any, offsets: Index, value: Scalar) -> None:
+    """Writes a tile from these elements of the array on; otherwise as `store`."""
+    raise NotImplementedError
+
+
+# Making tiles
+
+
+@_in_kernels
+def zeros(shape: Shape, dtype: Any = f32) -> Tile:
+    """A tile of zeros."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def ones(shape: Shape, dtype: Any = f32) -> Tile:
+    """A tile of ones."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def full(shape: Shape, value: Scalar, dtype: Any = None) -> Tile:
+    """A tile with one value in every element; `dtype` is by default the value's."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def arange(count: int, dtype: Any = "i64") -> Tile:
+    """The tile 0, 1, ... count - 1; `count` is a compile-time constant."""
+    raise NotImplementedError
+
+
+# Shapes and types
+
+
+@_in_kernels
+def astype(x: Scalar, dtype: Any) -> Tile:
+    """Another element type. Floats truncate toward zero to integers; a bool is true where the value is not 0."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def reshape(x: Scalar, shape: Shape) -> Tile:
+    """The same elements in row-major order under other extents, of which one may be -1."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def transpose(x: Tile, axes: Sequence[int] | None = None) -> Tile:
+    """Axis i of the result is axis axes[i] of x; by default the order of the axes is reversed."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def broadcast_to(x: Scalar, shape: Shape) -> Tile:
+    """The tile repeated along axes of extent 1 and new leading axes. Errors: `type/shape`."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def expand_dims(x: Scalar, axis: int) -> Tile:
+    """The tile with a new axis of extent 1 at `axis`; also x[:, None]."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def item(x: Tile) -> Tile:
+    """The only element of a tile whose extents are all 1, as a scalar."""
+    raise NotImplementedError
+
+
+# Choices and reductions
+
+
+@_in_kernels
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Tile:
+    """Elements of `a` where the condition holds, else of `b`. All three broadcast; both sides are computed."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def sum(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """The sum along one axis, several, or (None) all, which gives a scalar.
+
+    Sums of f16, bf16 and f8 accumulate in f32 and are rounded once; those of bool, i8, u8, i16 and u16 are i32.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def prod(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """The product along axes, with the types of `sum`."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def max(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """The greatest element along axes; NaN where one is NaN."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def min(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """The least element along axes; NaN where one is NaN."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def any(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """Whether an element along axes is not 0."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def all(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
+    """Whether no element along axes is 0."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def mma(a: Tile, b: Tile, acc: Tile | None = None) -> Tile:
+    """acc + a @ b for a of (M, K), b of (K, N), acc of (M, N), by default zeros.
+
+    Operands are both f16, bf16, f32, f8e4m3fn or f8e5m2 (acc: f32), f64 (acc: f64) or i8 (acc: i32). Products of f32
+    are exact to f32. Errors: `type/mma-operand`, `type/mma-accumulator`, `type/shape`.
+    """
+    raise NotImplementedError
+
+
+# Elementwise functions: f16, bf16 and f8 are computed in f32 and rounded once, integers become f32
+
+
+@_in_kernels
+def exp(x: Scalar) -> Tile:
+    """e ** x"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def exp2(x: Scalar) -> Tile:
+    """2 ** x"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def expm1(x: Scalar) -> Tile:
+    """e ** x - 1, exact near 0"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def log(x: Scalar) -> Tile:
+    """The natural logarithm."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def log2(x: Scalar) -> Tile:
+    """The logarithm to base 2."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def log10(x: Scalar) -> Tile:
+    """The logarithm to base 10."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def log1p(x: Scalar) -> Tile:
+    """log(1 + x), exact near 0"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def sqrt(x: Scalar) -> Tile:
+    """The square root; NaN of a negative number."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def rsqrt(x: Scalar) -> Tile:
+    """1 / sqrt(x)"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def sin(x: Scalar) -> Tile:
+    """The sine of an angle in radians."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def cos(x: Scalar) -> Tile:
+    """The cosine of an angle in radians."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tan(x: Scalar) -> Tile:
+    """The tangent of an angle in radians."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def sinh(x: Scalar) -> Tile:
+    """The hyperbolic sine."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def cosh(x: Scalar) -> Tile:
+    """The hyperbolic cosine."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tanh(x: Scalar) -> Tile:
+    """The hyperbolic tangent."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def asin(x: Scalar) -> Tile:
+    """The inverse of the sine."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def acos(x: Scalar) -> Tile:
+    """The inverse of the cosine."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atan(x: Scalar) -> Tile:
+    """The inverse of the tangent."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atan2(y: Scalar, x: Scalar) -> Tile:
+    """The angle of the point (x, y)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def erf(x: Scalar) -> Tile:
+    """The error function."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def sigmoid(x: Scalar) -> Tile:
+    """1 / (1 + exp(-x))"""
+    raise NotImplementedError
+
+
+@_in_kernels
+def abs(x: Scalar) -> Tile:
+    """|x|, in the type of x."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def floor(x: Scalar) -> Tile:
+    """The greatest integer that is not above x, in the type of x."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def ceil(x: Scalar) -> Tile:
+    """The least integer that is not below x, in the type of x."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def round(x: Scalar) -> Tile:
+    """The nearest integer, ties to even, in the type of x."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def trunc(x: Scalar) -> Tile:
+    """The integer part, in the type of x."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def maximum(a: Scalar, b: Scalar) -> Tile:
+    """The greater of two; NaN where one is NaN."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def minimum(a: Scalar, b: Scalar) -> Tile:
+    """The lesser of two; NaN where one is NaN."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def fma(a: Scalar, b: Scalar, c: Scalar) -> Tile:
+    """a * b + c, rounded once."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def pow(a: Scalar, b: Scalar) -> Tile:
+    """a ** b; of integers with a constant exponent only."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def isnan(x: Scalar) -> Tile:
+    """Whether x is NaN."""
+    raise NotImplementedError
+
+
+# Compile time
+
+
+@overload
+def cdiv(a: int, b: int) -> int: ...
+@overload
+def cdiv(a: Tile, b: Tile | int) -> Tile: ...
+@overload
+def cdiv(a: int, b: Tile) -> Tile: ...
+def cdiv(a: Any, b: Any) -> Any:
+    """a / b rounded up; cdiv(-36, 5) is -7. On the host as in kernels."""
+    return -(-a // b)
+
+
+_everywhere(cdiv)
+
+
+@_everywhere
+def static_assert(condition: bool, message: str = "") -> None:
+    """Stops the compilation where a compile-time condition does not hold. Errors: `kernel/static-assert`."""
+    if not condition:
+        raise CompileError("kernel/static-assert", message or "the assertion does not hold")
+
+
+@_in_kernels
+def static_range(*bounds: int) -> range:
+    """As range(), but the loop becomes one copy of its body for each number. Bounds are compile-time constants."""
+    raise NotImplementedError

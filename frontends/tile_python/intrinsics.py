@@ -1,0 +1,204 @@
+"""What the functions of the tile track do in a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tileopt.frontends.builder import FUNCTIONS, Array, Value
+from tileopt.frontends.python.builtin_functions import make_range
+from tileopt.frontends.python.objects import name_of, type_name
+
+if TYPE_CHECKING:
+    from tileopt.frontends.tile_python.interpreter import TileInterpreter
+
+Intrinsic = Callable[..., object]
+
+
+def _bid(it: TileInterpreter, axis: Any) -> object:
+    return it.tiles.bid(it.known_int(axis, "the grid axis"))
+
+
+def _num_blocks(it: TileInterpreter, axis: Any) -> object:
+    return it.tiles.num_blocks(it.known_int(axis, "the grid axis"))
+
+
+def _access(it: TileInterpreter, name: str, array: Any, index: Any, shape: Any) -> tuple[Array, list[Any], list[int]]:
+    """Array, index and shape of a load, with the likely mistakes named."""
+    made = it.array(array, name)
+    loose = isinstance(index, Value | int) and not (
+        isinstance(shape, tuple) or (made.rank == 1 and it.is_known_int(shape))
+    )
+    if loose and made.rank > 1 and isinstance(shape, Value | int):
+        raise it.mistyped(
+            "type/index",
+            f"{name}() takes the index as one tuple, and two separate indices are given",
+            f"write tile.{name}({made.name}, (i, j), (M, N)): the index and then the shape, a tuple each",
+        )
+    return made, it.index(index, made), it.shape(shape, f"the shape of {name}()")
+
+
+def _load(it: TileInterpreter, array: Any, index: Any, shape: Any, padding: Any) -> object:
+    return it.tiles.load(*_access(it, "load", array, index, shape), padding=_padding(it, padding))
+
+
+def _load_at(it: TileInterpreter, array: Any, offsets: Any, shape: Any, padding: Any) -> object:
+    return it.tiles.load_at(*_access(it, "load_at", array, offsets, shape), padding=_padding(it, padding))
+
+
+def _padding(it: TileInterpreter, padding: Any) -> Any:
+    if isinstance(padding, Value) and padding.const is not None:
+        return padding.const
+    if isinstance(padding, str | bool | int | float):
+        return padding
+    raise it.mistyped("type/padding", f"the padding must be a compile-time number or a name, not {name_of(padding)}")
+
+
+def _store(it: TileInterpreter, array: Any, index: Any, value: Any) -> object:
+    made = it.array(array, "store")
+    it.tiles.store(made, it.index(index, made), it.number(value, "store()"))
+    return None
+
+
+def _store_at(it: TileInterpreter, array: Any, offsets: Any, value: Any) -> object:
+    made = it.array(array, "store_at")
+    it.tiles.store_at(made, it.index(offsets, made), it.number(value, "store_at()"))
+    return None
+
+
+def _filled(value: int) -> Intrinsic:
+    def intrinsic(it: TileInterpreter, shape: Any, dtype: Any) -> object:
+        return it.tiles.full(it.shape(shape, "the shape"), value, it.as_dtype(dtype, "dtype"))
+
+    return intrinsic
+
+
+def _full(it: TileInterpreter, shape: Any, value: Any, dtype: Any) -> object:
+    chosen = None if dtype is None else it.as_dtype(dtype, "dtype")
+    return it.tiles.full(it.shape(shape, "the shape"), it.number(value, "full()"), chosen)
+
+
+def _arange(it: TileInterpreter, count: Any, dtype: Any) -> object:
+    return it.tiles.arange(it.known_int(count, "the count of arange()"), it.as_dtype(dtype, "dtype"))
+
+
+def _astype(it: TileInterpreter, x: Any, dtype: Any) -> object:
+    return it.builder.cast(it.number(x, "astype()"), it.as_dtype(dtype, "the type of astype()"))
+
+
+def _reshape(it: TileInterpreter, x: Any, shape: Any) -> object:
+    return it.builder.reshape(it.value(x, "reshape()"), it.shape(shape, "the shape"))
+
+
+def _transpose(it: TileInterpreter, x: Any, axes: Any) -> object:
+    return it.builder.transpose(it.tile(x, "transpose()"), None if axes is None else it.shape(axes, "the axes"))
+
+
+def _broadcast_to(it: TileInterpreter, x: Any, shape: Any) -> object:
+    return it.builder.broadcast_to(it.value(x, "broadcast_to()"), it.shape(shape, "the shape"))
+
+
+def _expand_dims(it: TileInterpreter, x: Any, axis: Any) -> object:
+    return it.builder.expand_dims(it.value(x, "expand_dims()"), it.known_int(axis, "the axis"))
+
+
+def _item(it: TileInterpreter, x: Any) -> object:
+    value = it.value(x, "item()")
+    if any(n != 1 for n in value.shape):
+        raise it.mistyped("type/shape", f"item() of a {value}", "reduce it first, for example by .sum()")
+    return it.builder.reshape(value, ())
+
+
+def _where(it: TileInterpreter, condition: Any, a: Any, b: Any) -> object:
+    numbers = [it.number(t, "where()") for t in (condition, a, b)]
+    return it.builder.where(*numbers)
+
+
+def reduction(kind: str) -> Intrinsic:
+    """A reduction by its kind in the IR."""
+
+    def intrinsic(it: TileInterpreter, x: Any, axis: Any, keepdims: Any) -> object:
+        axes = None if axis is None else it.shape(axis, "the axis")
+        if not isinstance(keepdims, bool):
+            raise it.mistyped("type/constant", f"keepdims is True or False, not {name_of(keepdims)}")
+        return it.builder.reduce(kind, it.tile(x, "a reduction"), axes, keepdims)
+
+    return intrinsic
+
+
+def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any) -> object:
+    operands = [it.tile(t, "mma()") for t in (a, b)]
+    return it.builder.mma(operands[0], operands[1], None if acc is None else it.tile(acc, "the accumulator of mma()"))
+
+
+def _function(name: str) -> Intrinsic:
+    def intrinsic(it: TileInterpreter, x: Any) -> object:
+        return it.builder.math(name, it.number(x, f"{name}()"))
+
+    return intrinsic
+
+
+def _unary(name: str) -> Intrinsic:
+    def intrinsic(it: TileInterpreter, x: Any) -> object:
+        result: object = getattr(it.builder, name)(it.number(x, f"{name}()"))
+        return result
+
+    return intrinsic
+
+
+def _pair(kind: str) -> Intrinsic:
+    def intrinsic(it: TileInterpreter, a: Any, b: Any) -> object:
+        return it.builder.binary(kind, it.number(a, f"{kind}()"), it.number(b, f"{kind}()"))
+
+    return intrinsic
+
+
+def _atan2(it: TileInterpreter, y: Any, x: Any) -> object:
+    return it.builder.atan2(it.number(y, "atan2()"), it.number(x, "atan2()"))
+
+
+def _fma(it: TileInterpreter, a: Any, b: Any, c: Any) -> object:
+    numbers = [it.number(t, "fma()") for t in (a, b, c)]
+    return it.builder.fma(*numbers)
+
+
+def _isnan(it: TileInterpreter, x: Any) -> object:
+    value = it.builder.as_value(it.number(x, "isnan()"))
+    return it.builder.compare("ne", value, value)
+
+
+def _cdiv(it: TileInterpreter, a: Any, b: Any) -> object:
+    x, y = it.number(a, "cdiv()"), it.number(b, "cdiv()")
+    if isinstance(x, int) and isinstance(y, int):
+        if y == 0:
+            raise it.fail("type/division-by-zero", "cdiv() by the constant 0")
+        return -(-x // y)
+    return it.builder.cdiv(x, y)
+
+
+def _static_assert(it: TileInterpreter, condition: Any, message: Any) -> object:
+    held = it.truth(condition)
+    if not isinstance(held, bool):
+        raise it.mistyped(
+            "type/constant", f"static_assert() needs a compile-time condition, not a {type_name(condition)}"
+        )
+    if not held:
+        raise it.fail("kernel/static-assert", str(message) or "the assertion does not hold")
+    return None
+
+
+def _static_range(it: TileInterpreter, bounds: Any) -> object:
+    return make_range(it, bounds, unrolled=True)
+
+
+INTRINSICS: dict[str, Intrinsic] = {
+    "bid": _bid, "num_blocks": _num_blocks, "load": _load, "load_at": _load_at, "store": _store,
+    "store_at": _store_at, "zeros": _filled(0), "ones": _filled(1), "full": _full, "arange": _arange,
+    "astype": _astype, "reshape": _reshape, "transpose": _transpose, "broadcast_to": _broadcast_to,
+    "expand_dims": _expand_dims, "item": _item, "where": _where, "sum": reduction("sum"), "prod": reduction("prod"),
+    "max": reduction("max"), "min": reduction("min"), "any": reduction("or"), "all": reduction("and"), "mma": _mma,
+    "maximum": _pair("max"), "minimum": _pair("min"), "pow": _pair("pow"), "abs": _unary("abs"),
+    "sigmoid": _unary("sigmoid"), "atan2": _atan2, "fma": _fma, "isnan": _isnan, "cdiv": _cdiv,
+    "static_assert": _static_assert, "static_range": _static_range,
+}  # fmt: skip
+INTRINSICS.update((name, _function(name)) for name in FUNCTIONS)
