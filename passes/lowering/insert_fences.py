@@ -1,0 +1,213 @@
+"""insert-fences: barriers where threads of a block would otherwise race, and nowhere else.
+
+From: simt+gpu, preferably with the places of shared memory chosen (allocations that share bytes are one memory then).
+To: the same with `simt.barrier`. Invariant: between two accesses of which one is a write, to one element of shared or
+global memory, by different threads, there is a barrier; an asynchronous copy has been waited for by its thread before
+that barrier. No barrier follows another without an access between them.
+
+A barrier stands directly before the later access of the first race that nothing else orders, which is the fewest on a
+straight line. Control flow is settled from the inside out: first the barriers that a loop or an `scf.if` needs
+whatever stands before it, then one in front of it where it races with that. So what is written once before a loop
+costs one barrier, not one in each iteration. Conditions are the same for all threads of the block at this level, so a
+barrier may stand anywhere. Barriers that are there already are kept, and made use of.
+
+Asynchronous copies: `gpu.cp_async` races with what comes before it as an ordinary access does. For what comes after,
+it counts from the `gpu.cp_async_wait` that covers its group; to read its tile without such a wait is an error in what
+emitted it, which no barrier mends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import gpu, simt
+from tileopt.dialects.verifier import walk
+from tileopt.passes.lowering.accesses import Access, accesses, after_iteration, after_loop, conflict
+
+
+@dataclass(frozen=True)
+class InsertFences(ModulePass):
+    name = "insert-fences"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, simt.Kernel):
+                insert_fences(kernel)
+
+
+def insert_fences(kernel: simt.Kernel) -> None:
+    """Inserts the barriers that `kernel` needs."""
+    ops = tuple(walk(kernel))
+    analysis = _Fences(max((op.pending.value.data for op in ops if isinstance(op, gpu.CpAsyncWait)), default=0))
+    for op in reversed(ops):  # inner ops first
+        if op.regions:
+            analysis.settle(op, _NOTHING)
+    for op in ops:
+        for region in op.regions:
+            for block in region.blocks:
+                _drop_doubled(block)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What may have happened on the way to a point of the program.
+
+    `pending`: accesses that no barrier follows. `flying`: asynchronous ones that no wait covers, each with the number
+    of groups committed since.
+    """
+
+    pending: frozenset[Access] = frozenset()
+    flying: frozenset[tuple[Access, int]] = frozenset()
+
+    def __or__(self, other: _State) -> _State:
+        return _State(self.pending | other.pending, self.flying | other.flying)
+
+
+_NOTHING = _State()
+
+
+@dataclass(slots=True)
+class _Placement:
+    """Ops to put a barrier before. `fixed`: none may be added; a race is noted in `raced` instead."""
+
+    fixed: bool
+    before: set[Operation] = field(default_factory=set)
+    raced: bool = False
+
+
+class _Fences:
+    def __init__(self, most_pending: int) -> None:
+        self.most_groups = most_pending + 1  # more groups committed since make no difference to any wait
+        self.known: dict[Operation, list[Access]] = {}
+
+    # --- placing barriers ------------------------------------------------------------------------------------------
+
+    def settle(self, op: Operation, entry: _State) -> None:
+        """Places the barriers that the regions of `op` need where they are entered so. Regions in them are settled."""
+        placement = _Placement(fixed=False)
+        if isinstance(op, scf.ForOp | scf.WhileOp):
+            while (again := entry | self.iteration(op, entry, placement)) != entry:
+                entry, placement = again, _Placement(fixed=False)
+        else:
+            for region in op.regions:
+                for block in region.blocks:
+                    self.block(block, entry, placement)
+        for before in placement.before:
+            _insert_barrier(before)
+
+    # --- what an op does to the state ------------------------------------------------------------------------------
+
+    def block(self, block: Block, state: _State, placement: _Placement) -> _State:
+        for op in block.ops:
+            state = self.structured(op, state, placement) if op.regions else self.op(op, state, placement)
+        return state
+
+    def structured(self, op: Operation, state: _State, placement: _Placement) -> _State:
+        """An op whose regions have the barriers that they need by themselves."""
+        check = _Placement(fixed=True)
+        after = self.through(op, state, check)
+        if not check.raced:
+            return after
+        placement.raced = True
+        if placement.fixed:
+            return after
+        flying = _State(frozenset(), state.flying)
+        if self.races(op, flying):  # copies that a wait inside makes arrive: no barrier before it can order those
+            self.settle(op, flying)
+        if self.races(op, state):
+            placement.before.add(op)
+            state = flying
+        return self.through(op, state, check)
+
+    def races(self, op: Operation, state: _State) -> bool:
+        check = _Placement(fixed=True)
+        self.through(op, state, check)
+        return check.raced
+
+    def through(self, op: Operation, state: _State, check: _Placement) -> _State:
+        """What is true after an op with regions, as they are."""
+        match op:
+            case scf.ForOp() | scf.WhileOp():
+                while (again := state | self.iteration(op, state, check)) != state:
+                    state = again
+                if isinstance(op, scf.WhileOp):
+                    state = self.block(op.before_region.block, state, check)
+                return _left(state, op)
+            case _:
+                ends = [self.block(block, state, check) for region in op.regions for block in region.blocks]
+                if any(region.first_block is None for region in op.regions) or not ends:
+                    ends.append(state)  # an `scf.if` without else
+                out = ends[0]
+                for end in ends[1:]:
+                    out |= end
+                return out
+
+    def iteration(self, op: scf.ForOp | scf.WhileOp, state: _State, placement: _Placement) -> _State:
+        """The state at the end of an iteration as the next one sees it."""
+        for region in op.regions:
+            state = self.block(region.block, state, placement)
+        return _State(
+            frozenset(after_iteration(a, op) for a in state.pending),
+            frozenset((after_iteration(a, op), n) for a, n in state.flying),
+        )
+
+    def op(self, op: Operation, state: _State, placement: _Placement) -> _State:
+        match op:
+            case simt.Barrier():
+                return _State(frozenset(), state.flying)
+            case gpu.CpAsyncCommit():
+                flying = frozenset((a, min(n + 1, self.most_groups)) for a, n in state.flying)
+                return _State(state.pending, flying)
+            case gpu.CpAsyncWait():
+                pending = op.pending.value.data
+                arrived = frozenset((a, n) for a, n in state.flying if n > pending)
+                return _State(state.pending | {a for a, _ in arrived}, state.flying - arrived)
+        made = self.accesses(op)
+        if not made:
+            return state
+        if any(conflict(a, b) for b in made for a in state.pending):
+            placement.raced = True
+            if not placement.fixed:
+                placement.before.add(op)
+                state = _State(frozenset(), state.flying)
+        if isinstance(op, gpu.CpAsync):
+            return _State(state.pending, state.flying | {(a, 0) for a in made})
+        return _State(state.pending.union(made), state.flying)
+
+    def accesses(self, op: Operation) -> list[Access]:
+        if op not in self.known:
+            self.known[op] = list(accesses(op))
+        return self.known[op]
+
+
+def _left(state: _State, loop: Operation) -> _State:
+    return _State(
+        frozenset(after_loop(a, loop) for a in state.pending),
+        frozenset((after_loop(a, loop), n) for a, n in state.flying),
+    )
+
+
+def _insert_barrier(before: Operation) -> None:
+    block = before.parent
+    assert block is not None
+    barrier = simt.Barrier.create()
+    barrier.location = before.location
+    block.insert_op_before(barrier, before)
+
+
+def _drop_doubled(block: Block) -> None:
+    """Removes barriers that follow another one with nothing between that a barrier orders."""
+    fresh = False
+    for op in tuple(block.ops):
+        if isinstance(op, simt.Barrier):
+            if fresh:
+                block.erase_op(op)
+            fresh = True
+        elif op.regions or isinstance(op, gpu.CpAsyncWait) or any(True for _ in accesses(op)):
+            fresh = False

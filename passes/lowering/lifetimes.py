@@ -1,0 +1,141 @@
+"""From where to where in the program each allocation of shared memory holds what may still be read.
+
+Ops are numbered as they stand in the text; control flow is structured, so a lifetime is an interval. It begins with
+the first access and ends with the last, and covers all of a loop in which memory made outside it is used.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tileopt.dialects import gpu, simt
+from tileopt.dialects.diagnostics import UnsupportedError, location_of
+from tileopt.dialects.tile_types import BufferType
+from tileopt.dialects.verifier import walk
+
+_LOOPS = (scf.ForOp, scf.WhileOp)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Numbers of the first and the last op, both included."""
+
+    first: int
+    last: int
+
+    def meets(self, other: Lifetime) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+
+def lifetimes(kernel: simt.Kernel) -> dict[simt.AllocShared, Lifetime]:
+    """The lifetime of each allocation in `kernel` that is used, in the order of the text."""
+    order = _Order(kernel)
+    found: dict[simt.AllocShared, Lifetime] = {}
+    for op in order.number:
+        if isinstance(op, simt.AllocShared):
+            uses = list(_uses(op))
+            if uses:
+                found[op] = _lifetime(op, uses, order)
+    return found
+
+
+class _Order:
+    """The number of each op, and that of the last op in it."""
+
+    def __init__(self, kernel: simt.Kernel) -> None:
+        self.number = {op: number for number, op in enumerate(walk(kernel))}
+        self.end = dict(self.number)
+        for op in reversed(self.number):
+            parent = op.parent_op()
+            if parent is not None and op is not kernel:
+                self.end[parent] = max(self.end[parent], self.end[op])
+        self.waits = [
+            n for op, n in self.number.items() if isinstance(op, gpu.CpAsyncWait) and not op.pending.value.data
+        ]
+
+
+def _uses(alloc: simt.AllocShared) -> Iterator[Operation]:
+    """The ops that read or write the allocation, or hand it on through control flow."""
+    seen: set[SSAValue] = set()
+    pending: list[SSAValue] = [alloc.result]
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            user = use.operation
+            for carried in _aliases(user):
+                pending.append(carried)
+            if not isinstance(user, simt.Slot | simt.ViewBuffer):
+                yield user
+            _refuse_carried(alloc, user)
+
+
+def _aliases(user: Operation) -> Iterator[SSAValue]:
+    """The buffers that may be the one that `user` takes: its results and blocks' arguments, and those of what it ends."""
+    for op in (user, user.parent_op()) if isinstance(user, scf.YieldOp | scf.ConditionOp) else (user,):
+        if op is None or isinstance(op, simt.Kernel):
+            continue
+        arguments = [a for region in op.regions for block in region.blocks for a in block.args]
+        yield from (v for v in (*op.results, *arguments) if isinstance(v.type, BufferType))
+
+
+def _refuse_carried(alloc: simt.AllocShared, user: Operation) -> None:
+    """One iteration's memory is the next one's too: a tile that was carried there would be overwritten."""
+    loop = user.parent_op()
+    if isinstance(user, scf.YieldOp | scf.ConditionOp) and isinstance(loop, _LOOPS) and loop.is_ancestor(alloc):
+        raise UnsupportedError(
+            "allocate/carried-tile",
+            "a tile in shared memory that is made in a loop is carried to the loop's next iteration",
+            location=location_of(alloc),
+            notes=[("carried here", location_of(user))],
+            help="make it before the loop, as a ring with a slot for each iteration in which it is needed",
+        )
+
+
+def _lifetime(alloc: simt.AllocShared, uses: list[Operation], order: _Order) -> Lifetime:
+    home = _home(alloc, uses)
+    first = min(order.number[_widest_loop(op, home)] for op in uses)
+    last = max(order.end[_widest_loop(op, home)] for op in uses)
+    for op in uses:
+        if isinstance(op, gpu.CpAsync):
+            last = max(last, _arrival(op, home, order))
+    return Lifetime(first, last)
+
+
+def _home(alloc: simt.AllocShared, uses: list[Operation]) -> Block:
+    """The innermost block that holds the allocation and all of its uses: an `scf.if` may hand a tile out."""
+    home = alloc.parent
+    assert home is not None
+    while not all(home.is_ancestor(op) for op in uses):
+        parent = home.parent_op()
+        assert parent is not None and parent.parent is not None
+        home = parent.parent
+    return home
+
+
+def _widest_loop(op: Operation, home: Block) -> Operation:
+    """The outermost loop around `op` in the block `home`, or `op` itself."""
+    widest = op
+    while op.parent is not home:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+        if isinstance(op, _LOOPS):
+            widest = op
+    return widest
+
+
+def _arrival(copy: gpu.CpAsync, home: Block, order: _Order) -> int:
+    """The end of the last op during which an asynchronous copy may still write."""
+    loop = _widest_loop(copy, home)
+    if loop is not copy and any(isinstance(op, gpu.CpAsyncWait) for op in walk(loop)):
+        return order.end[loop]  # its groups are waited for in the loop that makes them
+    after = bisect_left(order.waits, order.number[copy])
+    return order.waits[after] if after < len(order.waits) else len(order.number)

@@ -1,0 +1,218 @@
+"""Runs a block of a small SIMT program, every access thread by thread, and lists the races it has.
+
+Independent of the compiler's analysis: it knows layouts by their definition, executes loops, counts the groups of
+asynchronous copies, and asks of each two conflicting accesses whether a barrier (and a wait) orders them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from tileopt.dialects import gpu, simt
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.layout import Layout
+from tileopt.dialects.tile_types import BufferType
+from tileopt.dialects.xdsl_compat import create_context, parse_module
+
+_BINARY: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.RemUIOp: operator.mod,
+    arith.RemSIOp: operator.mod,
+    arith.DivSIOp: operator.floordiv,
+    arith.DivUIOp: operator.floordiv,
+    arith.AndIOp: operator.and_,
+}
+_COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge] + [
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+]
+
+
+@dataclass
+class _Touch:
+    """One thread's access to one place. `epoch`: barriers before it was complete; None while a copy is in flight."""
+
+    thread: int
+    write: bool
+    epoch: int | None
+    step: int
+    op: str
+
+
+@dataclass
+class _Buffer:
+    """Where a tile lies: a memory (shared by all tiles with a chosen offset), the byte where it begins, its type."""
+
+    memory: Hashable
+    start: int
+    type: BufferType
+
+
+class Run:
+    """One run; `races` has a line for each pair of ops that race."""
+
+    def __init__(self, kernel: simt.Kernel, arguments: Sequence[Any]) -> None:
+        self.threads = kernel.attributes[simt.THREADS].value.data  # type: ignore[attr-defined]
+        self.values: dict[SSAValue, Any] = {}
+        self.places: dict[Hashable, list[_Touch]] = {}
+        self.open: list[_Touch] = []
+        self.groups: list[list[_Touch]] = []
+        self.epoch = self.step = self.barriers = 0
+        self.races: set[str] = set()
+        for argument, value in zip(kernel.body.block.args, arguments, strict=True):
+            self.values[argument] = value
+        self.block(kernel.body.block)
+
+    def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
+        self.values.update(zip(block.args, arguments, strict=False))
+        for op in block.ops:
+            self.step += 1
+            match op:
+                case scf.YieldOp() | scf.ConditionOp():
+                    return [self.values[v] for v in op.operands]
+                case scf.ForOp():
+                    self.loop(op)
+                case scf.WhileOp():
+                    carried = [self.values[v] for v in op.operands]
+                    while True:
+                        go, *passed = self.block(op.before_region.block, carried)
+                        if not go:
+                            break
+                        carried = self.block(op.after_region.block, passed)
+                    self.values.update(zip(op.results, passed, strict=True))
+                case scf.IfOp():
+                    region = op.true_region if self.values[op.cond] else op.false_region
+                    if region.blocks.first is not None:
+                        self.values.update(zip(op.results, self.block(region.block), strict=True))
+                case _:
+                    self.op(op)
+        return []
+
+    def loop(self, op: scf.ForOp) -> None:
+        lower, upper, step, *carried = (self.values[v] for v in op.operands)
+        for index in range(lower, upper, step):
+            carried = self.block(op.body.block, [index, *carried])
+        self.values.update(zip(op.results, carried, strict=True))
+
+    def op(self, op: Operation) -> None:
+        match op:
+            case arith.ConstantOp():
+                self.values[op.result] = op.value.value.data if isinstance(op.value, IntegerAttr) else None
+            case arith.CmpiOp():
+                a, b = (self.values[v] for v in op.operands)
+                self.values[op.result] = _COMPARE[op.predicate.value.data](a, b)
+            case arith.SelectOp():
+                c, a, b = (self.values[v] for v in op.operands)
+                self.values[op.result] = a if c else b
+            case simt.AllocShared():
+                assert isinstance(op.result.type, BufferType)
+                memory, start = ("shared", op.offset.value.data) if op.offset is not None else (op, 0)
+                self.values[op.result] = _Buffer(memory, start, op.result.type)
+            case simt.Slot():
+                ring = self.values[op.ring]
+                size = ring.type.shared_layout.size * bit_width(ring.type.element_type) // 8
+                self.values[op.result] = _Buffer(ring.memory, ring.start + self.values[op.index] * size, ring.type)
+            case simt.ViewBuffer():
+                source = self.values[op.source]
+                assert isinstance(op.result.type, BufferType)
+                self.values[op.result] = _Buffer(source.memory, source.start, op.result.type)
+            case simt.Barrier():
+                self.epoch += 1
+                self.barriers += 1
+            case gpu.CpAsyncCommit():
+                self.groups.append(self.open)
+                self.open = []
+            case gpu.CpAsyncWait():
+                for group in self.groups[: max(0, len(self.groups) - op.pending.value.data)]:
+                    for touch in group:
+                        touch.epoch = self.epoch if touch.epoch is None else touch.epoch
+            case simt.SharedLoad():
+                self.shared(op, op.source, op.layout, write=False)
+            case simt.SharedStore():
+                self.shared(op, op.target, op.layout, write=True)
+            case gpu.LdMatrix():
+                self.shared(op, op.source, None, write=False)
+            case simt.Dot():
+                self.shared(op, op.a, None, write=False)
+                self.shared(op, op.b, None, write=False)
+            case simt.FragmentLoad() | simt.FragmentStore():
+                shape = tuple(int(n) for n in op.shape.get_values())
+                self.view(op, op.view, op.offsets, op.layout.over(shape), isinstance(op, simt.FragmentStore))
+            case gpu.CpAsync():
+                assert isinstance(op.target.type, BufferType)
+                self.view(op, op.view, op.offsets, op.layout.over(op.target.type.get_shape()), False)
+                self.shared(op, op.target, op.layout, write=True)
+            case _ if type(op) in _BINARY:
+                a, b = (self.values[v] for v in op.operands)
+                self.values[op.results[0]] = _BINARY[type(op)](a, b)
+            case _:
+                self.values.update(dict.fromkeys(op.results))
+
+    # --- accesses --------------------------------------------------------------------------------------------------
+
+    def shared(self, op: Operation, buffer: SSAValue, layout: Any, write: bool) -> None:
+        at: _Buffer = self.values[buffer]
+        shape = at.type.get_shape()
+        size = bit_width(at.type.element_type) // 8
+        place = at.type.shared_layout
+
+        def bytes_of(coord: Sequence[int]) -> Iterator[Hashable]:
+            first = at.start + place.index(coord) * size
+            return ((at.memory, b) for b in range(first, first + size))
+
+        held = self.everywhere(shape) if layout is None else self.held(layout.over(shape))
+        self.touch(op, [(t, p) for t, coord in held for p in bytes_of(coord)], write)
+
+    def view(self, op: Operation, view: SSAValue, offsets: Sequence[SSAValue], layout: Layout, write: bool) -> None:
+        begin = [self.values[v] for v in offsets]
+        touched = [
+            (t, (view, tuple(b + c for b, c in zip(begin, coord, strict=True)))) for t, coord in self.held(layout)
+        ]
+        self.touch(op, touched, write)
+
+    def held(self, layout: Layout) -> Iterator[tuple[int, Sequence[int]]]:
+        return ((lane + 32 * warp, coord) for _, lane, warp, coord in layout.elements())
+
+    def everywhere(self, shape: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        coords: list[tuple[int, ...]] = [()]
+        for extent in shape:
+            coords = [(*c, i) for c in coords for i in range(extent)]
+        return ((thread, coord) for thread in (0, self.threads - 1) for coord in coords)
+
+    def touch(self, op: Operation, touched: list[tuple[int, Hashable]], write: bool) -> None:
+        copy = isinstance(op, gpu.CpAsync)
+        for thread, place in touched:
+            before = self.places.setdefault(place, [])
+            for other in before:
+                if not (write or other.write) or other.step == self.step:
+                    continue
+                ordered = other.epoch is not None and (other.thread == thread or other.epoch < self.epoch)
+                if not ordered:
+                    self.races.add(f"{other.op} / {op.name}")
+            new = _Touch(thread, write, None if copy else self.epoch, self.step, op.name)
+            if copy:
+                self.open.append(new)
+            # What a later write of the same thread follows in order need not be kept.
+            before.append(new)
+
+
+def races(text: str | ModuleOp, *arguments: Any) -> set[str]:
+    """The races of the only kernel of a module, run with these arguments (views: anything)."""
+    return run(text, *arguments).races
+
+
+def run(text: str | ModuleOp, *arguments: Any) -> Run:
+    module = parse_module(create_context(), text) if isinstance(text, str) else text
+    (kernel,) = (op for op in module.body.block.ops if isinstance(op, simt.Kernel))
+    return Run(kernel, arguments)
