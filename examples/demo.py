@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -60,15 +61,15 @@ def devices() -> list[Device]:
     return found
 
 
-def timed(launch: Callable[[], object], wait: Callable[[], object]) -> float:
+def timed(launch: Callable[[], object]) -> float:
     """Milliseconds of one launch, the least of five, the compiler's work left out."""
     launch()
-    wait()
+    tileopt.synchronize()
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
         launch()
-        wait()
+        tileopt.synchronize()
         best = min(best, time.perf_counter() - start)
     return best * 1e3
 
@@ -77,59 +78,74 @@ def relative(out: Array, reference: Array) -> float:
     return float(np.linalg.norm(out.astype(np.float64) - reference) / np.linalg.norm(reference))
 
 
-def run(console: Console) -> bool:
-    import ml_dtypes
+@dataclass
+class Result:
+    """One line of the table; `limit` is the largest error that passes."""
+
+    kernel: str
+    shape: str
+    error: float
+    limit: float
+    ms: float
+
+
+def classify(device: Device, rng: np.random.Generator, console: Console) -> Result:
+    """500 of scikit-learn's 1797 handwritten digits, each given the label of the nearest of the others."""
     from sklearn.datasets import load_digits
 
-    rng = np.random.default_rng()
     digits = load_digits()
     order = rng.permutation(len(digits.data))
     images, labels = digits.data[order], digits.target[order]
     train, test = images[:1297], images[1297:]
-    truth = ((test[:, None, :] - train[None, :, :]) ** 2).sum(-1)
+    norms = (train**2).sum(1).astype(np.float32)
+    index = device.put(np.full(len(test), -1, np.int64))
+    arguments = [device.put(x) for x in (test.astype(np.float16), train.astype(np.float16), norms)]
+    ms = timed(lambda: nearest[(tileopt.cdiv(len(test), 64),)](*arguments, index))
+    chosen = device.get(index)
+    accuracy = float((labels[:1297][chosen] == labels[1297:]).mean())
+    console.print(f"{device.name}: {len(test)} of {len(images)} digits classified, {accuracy:.1%} right")
+    distances = ((test[:, None, :] - train[None, :, :]) ** 2).sum(-1)
+    excess = distances[np.arange(len(test)), chosen] - distances.min(1)
+    return Result("nearest digit", f"{len(test)}x{len(train)}x64", float(np.abs(excess).max()), 0.0, ms)
 
+
+def add(device: Device, rng: np.random.Generator) -> Result:
+    n = 1_000_003
+    x, y = rng.standard_normal(n, np.float32), rng.standard_normal(n, np.float32)
+    px, py, out = device.put(x), device.put(y), device.put(np.full(n, np.nan, np.float32))
+    ms = timed(lambda: vector_add[(tileopt.cdiv(n, 1024),)](px, py, out))
+    return Result("vector add", f"{n}", relative(device.get(out), x.astype(np.float64) + y), 1e-7, ms)
+
+
+def rows(device: Device, rng: np.random.Generator) -> Result:
+    x = rng.standard_normal((1823, 781), np.float32)
+    px, out = device.put(x), device.put(np.full_like(x, np.nan))
+    ms = timed(lambda: softmax[(1823,)](px, out))
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    return Result("softmax", "1823x781", relative(device.get(out), e / e.sum(1, keepdims=True)), 1e-6, ms)
+
+
+def product(device: Device, rng: np.random.Generator) -> Result:
+    import ml_dtypes
+
+    a = rng.standard_normal((500, 200), np.float32).astype(ml_dtypes.bfloat16)
+    b = rng.standard_normal((200, 300), np.float32).astype(ml_dtypes.bfloat16)
+    pa, pb, out = device.put(a), device.put(b), device.put(np.full((500, 300), np.nan, np.float32))
+    ms = timed(lambda: matmul[(tileopt.cdiv(500, 64), tileopt.cdiv(300, 64))](pa, pb, out))
+    reference = a.astype(np.float64) @ b.astype(np.float64)
+    return Result("bf16 product", "500x300x200", relative(device.get(out), reference), 1e-6, ms)
+
+
+def run(console: Console) -> bool:
+    rng = np.random.default_rng()
     table = Table("kernel", "shape", "target", "error", "ms", title="tileopt: tile kernels against NumPy in float64")
     ok = True
-
-    def row(kernel: str, shape: str, device: Device, error: float, limit: float, ms: float) -> None:
-        nonlocal ok
-        good = error <= limit
-        ok &= good
-        table.add_row(kernel, shape, device.name, f"{error:.1e}" if good else f"[red]{error:.1e}", f"{ms:.3f}")
-
     for device in devices():
-        put, get, wait = device.put, device.get, tileopt.synchronize
-
-        index = put(np.full(len(test), -1, np.int64))
-        arguments = (put(test.astype(np.float16)), put(train.astype(np.float16)), put((train**2).sum(1).astype(np.float32)))
-        ms = timed(lambda: nearest[(tileopt.cdiv(len(test), 64),)](*arguments, index), wait)
-        chosen = get(index)
-        excess = truth[np.arange(len(test)), chosen] - truth.min(1)
-        row("nearest digit", f"{len(test)}x{len(train)}x64", device, float(np.abs(excess).max()), 0.0, ms)
-        accuracy = float((labels[:1297][chosen] == labels[1297:]).mean())
-        console.print(f"{device.name}: {len(test)} digits classified, {accuracy:.1%} right")
-
-        n = 1_000_003
-        x, y = rng.standard_normal(n, np.float32), rng.standard_normal(n, np.float32)
-        out = put(np.full(n, np.nan, np.float32))
-        px, py = put(x), put(y)
-        ms = timed(lambda: vector_add[(tileopt.cdiv(n, 1024),)](px, py, out), wait)
-        row("vector add", f"{n}", device, relative(get(out), x.astype(np.float64) + y), 1e-7, ms)
-
-        x = rng.standard_normal((1823, 781), np.float32)
-        out = put(np.full_like(x, np.nan))
-        px = put(x)
-        ms = timed(lambda: softmax[(1823,)](px, out), wait)
-        wide = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
-        row("softmax", "1823x781", device, relative(get(out), wide / wide.sum(1, keepdims=True)), 1e-6, ms)
-
-        a = rng.standard_normal((500, 200), np.float32).astype(ml_dtypes.bfloat16)
-        b = rng.standard_normal((200, 300), np.float32).astype(ml_dtypes.bfloat16)
-        out = put(np.full((500, 300), np.nan, np.float32))
-        pa, pb = put(a), put(b)
-        ms = timed(lambda: matmul[(tileopt.cdiv(500, 64), tileopt.cdiv(300, 64))](pa, pb, out), wait)
-        row("bf16 product", "500x300x200", device, relative(get(out), a.astype(np.float64) @ b.astype(np.float64)), 1e-6, ms)
-
+        for result in (classify(device, rng, console), *(work(device, rng) for work in (add, rows, product))):
+            good = result.error <= result.limit
+            ok &= good
+            error = f"{result.error:.1e}" if good else f"[red]{result.error:.1e}"
+            table.add_row(result.kernel, result.shape, device.name, error, f"{result.ms:.3f}")
     console.print(table)
     return ok
 
@@ -147,7 +163,11 @@ def code_table(console: Console) -> None:
         ("vector add", vector_add, {"x": "f32[?]", "y": "f32[?]", "out": "f32[?]"}),
         ("softmax", softmax, {"x": rows, "out": rows}),
         ("bf16 product", matmul, {"a": "bf16[?:16,?:16]", "b": "bf16[?:16,?:16]", "out": rows}),
-        ("nearest digit", nearest, {"points": "f16[?:16,?:16]", "references": "f16[?:16,?:16]", "norms": "f32[?]", "index": "i64[?]"}),
+        (
+            "nearest digit",
+            nearest,
+            {"points": "f16[?:16,?:16]", "references": "f16[?:16,?:16]", "norms": "f32[?]", "index": "i64[?]"},
+        ),
     ]
     for name, kernel, specs in kernels:
         for target in ARCHITECTURES:
