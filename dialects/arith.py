@@ -1,6 +1,6 @@
-"""xDSL's arith dialect, made to compare and select tensors and vectors as MLIR's does.
+"""xDSL's arith dialect, made to compare, select and convert tensors and vectors as MLIR's does.
 
-xDSL 0.75 gives every `arith.cmpi`, `arith.cmpf` and `arith.select` a scalar i1. The classes are mended in place, so
+xDSL 0.75 gives every `arith.cmpi`, `arith.cmpf` and `arith.select` a scalar i1, and converts scalar integers only. The classes are mended in place, so
 `xdsl.dialects.arith.CmpiOp` is what it was for whoever looks ops up by class. Importing this module does it.
 """
 
@@ -10,14 +10,15 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import IntegerType, TensorType, VectorType, container_of, i1
+from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, TensorType, VectorType, container_of, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import OperandDef, ResultDef, eq
+from xdsl.irdl import BaseAttr, OperandDef, ResultDef, eq
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.type import get_element_type_or_self
 
 __all__ = ["Arith", "bool_like"]
 
@@ -98,7 +99,38 @@ def _mend_comparison(op: type[arith.CmpiOp | arith.CmpfOp]) -> None:
     op.__init__ = __init__  # type: ignore[method-assign]
 
 
+_INTEGERS = container_of(BaseAttr(IntegerType))
+_FLOATS = container_of(AnyFloatConstr)
+_CONVERSIONS: dict[type[Any], tuple[Any, Any]] = {
+    arith.SIToFPOp: (_INTEGERS, _FLOATS),
+    arith.UIToFPOp: (_INTEGERS, _FLOATS),
+    arith.FPToSIOp: (_FLOATS, _INTEGERS),
+    arith.FPToUIOp: (_FLOATS, _INTEGERS),
+    arith.ExtSIOp: (_INTEGERS, _INTEGERS),
+    arith.ExtUIOp: (_INTEGERS, _INTEGERS),
+    arith.TruncIOp: (_INTEGERS, _INTEGERS),
+}
+
+
+def _verify_resize(self: Any) -> None:
+    source: Any = get_element_type_or_self(self.input.type)
+    result: Any = get_element_type_or_self(self.result.type)
+    narrow, wide = (result, source) if isinstance(self, arith.TruncIOp) else (source, result)
+    if narrow.width.data >= wide.width.data:
+        raise VerifyException(f"{self.input.type} to {self.result.type} is no change of width that {self.name} makes")
+
+
+def _mend_conversions() -> None:
+    for op in (arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp):
+        op.verify_ = _verify_resize  # type: ignore[method-assign]
+    for op, (source, result) in _CONVERSIONS.items():
+        definition: Any = op.get_irdl_definition()
+        definition.operands[0] = (definition.operands[0][0], OperandDef(source))
+        definition.results[0] = (definition.results[0][0], ResultDef(result))
+
+
 def _mend() -> None:
+    _mend_conversions()
     _mend_comparison(arith.CmpiOp)
     _mend_comparison(arith.CmpfOp)
     patterns = arith.CmpiHasCanonicalizationPatterns.get_canonicalization_patterns()
