@@ -1,95 +1,10 @@
-"""The device on which the kernel tests run: the CPU, or with TILEOPT_TEST_DEVICE=cuda a GPU, through PyTorch.
-
-Outputs are poisoned and stand between guard zones: an element that was not written, or one outside, fails the test.
-"""
+"""Fixtures of the kernel tests: the device, and fresh random numbers."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import Any
-
-import ml_dtypes
 import numpy as np
 import pytest
-
-Array = np.ndarray[Any, Any]
-GUARD = 256  # elements on each side of an output
-TARGETS = [os.environ.get("TILEOPT_TEST_DEVICE", "cpu")]
-
-
-def poison(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """NaN where the type has it, otherwise a pattern that no test computes."""
-    if dtype == np.bool_:
-        return np.zeros(shape, dtype)
-    if dtype.kind in "iu":
-        return np.full(shape, 0x5B, dtype)
-    return np.full(shape, np.nan, dtype)
-
-
-class Device:
-    """Arrays there and back; `check` after the kernel looks at the guard zones."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.guards: list[tuple[Any, int, np.dtype[Any]]] = []
-
-    def put(self, x: Array) -> Any:
-        """The array on the device, strides and all."""
-        if self.name == "cpu":
-            return x
-        import torch
-
-        flat = np.lib.stride_tricks.as_strided(x, (self._span(x),), (x.itemsize,))
-        moved = self._to_torch(flat.copy()).cuda()
-        return torch.as_strided(moved, x.shape, [s // x.itemsize for s in x.strides])
-
-    @staticmethod
-    def _span(x: Array) -> int:
-        if x.size == 0:
-            return 0
-        assert all(s >= 0 for s in x.strides), "PyTorch has no negative strides"
-        return 1 + sum((n - 1) * s // x.itemsize for n, s in zip(x.shape, x.strides, strict=True))
-
-    @staticmethod
-    def _to_torch(x: Array) -> Any:
-        import torch
-
-        if x.dtype == ml_dtypes.bfloat16:
-            return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
-        return torch.from_numpy(x)
-
-    def empty(self, shape: Sequence[int] | int, dtype: Any) -> Any:
-        """A poisoned output between guard zones."""
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        dtype = np.dtype(dtype)
-        size = int(np.prod(shape))
-        whole = poison((size + 2 * GUARD,), dtype)
-        if self.name == "cpu":
-            self.guards.append((whole, size, dtype))
-            return whole[GUARD : GUARD + size].reshape(shape)
-        moved = self._to_torch(whole).cuda()
-        self.guards.append((moved, size, dtype))
-        return moved[GUARD : GUARD + size].reshape(shape)
-
-    def get(self, x: Any) -> Array:
-        """The array on the host; the guard zones of every output so far are checked."""
-        for whole, size, dtype in self.guards:
-            host = self._host(whole)
-            for zone in (host[:GUARD], host[GUARD + size :]):
-                clean = poison(zone.shape, dtype)
-                assert zone.tobytes() == clean.tobytes(), "the kernel wrote outside its output"
-        return self._host(x)
-
-    def _host(self, x: Any) -> Array:
-        if isinstance(x, np.ndarray):
-            return x
-        import torch
-
-        x = x.cpu()
-        if x.dtype == torch.bfloat16:
-            return x.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-        return x.numpy()
+from kernel_device import TARGETS, Device
 
 
 @pytest.fixture(params=TARGETS)

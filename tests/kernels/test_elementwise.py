@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import Array, Device
+from kernel_device import Array, Device
 
 import tileopt
 from tileopt import tile

@@ -8,7 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import Array, Device
+from kernel_device import Array, Device
 
 import tileopt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Device
+from kernel_device import Device
 
 from tileopt import tile
 
