@@ -8,9 +8,9 @@ from functools import lru_cache
 from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tileopt.backends.llvm import softfloat
+from tileopt.backends.llvm import softfloat, types
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
-from tileopt.backends.nvidia import memory, module, sync
+from tileopt.backends.nvidia import copies, mathlib, memory, module, shared, sync, tensor
 from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
@@ -21,7 +21,15 @@ GRID_LIMITS = (2147483647, 65535, 65535)
 
 @lru_cache(maxsize=1)
 def _handlers() -> dict[type[Operation], Handler]:
-    return {**shared_handlers(), **memory.HANDLERS, **sync.HANDLERS}
+    return {
+        **shared_handlers(),
+        **memory.HANDLERS,
+        **shared.HANDLERS,
+        **sync.HANDLERS,
+        **tensor.HANDLERS,
+        **copies.HANDLERS,
+        **mathlib.HANDLERS,
+    }
 
 
 class NvidiaBackend(TargetBackend):
@@ -72,16 +80,20 @@ class NvidiaBackend(TargetBackend):
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         module.emit_kernel(output, self, self.target, kernel)
 
+    def math_call(self, emitter: Emitter, op: Operation, function: str, element: str, width: int, *args: str) -> str:
+        return mathlib.math_call(emitter, op, function, element, width, *args)
+
     def extend(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
         if isinstance(source, Float8E4M3FNType | Float8E5M2Type):
             return softfloat.extend(emitter, value, width, source, result)
-        return _cast(emitter, "fpext", value, source, result)
+        return _cast(emitter, "fpext", value, width, source, result)
 
     def truncate(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
         if isinstance(result, Float8E4M3FNType | Float8E5M2Type):
             return softfloat.truncate(emitter, value, width, source, result)
-        return _cast(emitter, "fptrunc", value, source, result)
+        return _cast(emitter, "fptrunc", value, width, source, result)
 
 
-def _cast(emitter: Emitter, word: str, value: str, source: Attribute, result: Attribute) -> str:
-    return emitter.assign(f"{word} {emitter.element(source)} {value} to {emitter.element(result)}")
+def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute, result: Attribute) -> str:
+    from_, to = (types.vector(width, emitter.element(t)) for t in (source, result))
+    return emitter.assign(f"{word} {from_} {value} to {to}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tileopt.dialects.target import Target
 
 TRIPLE = "nvptx64-nvidia-cuda"
-_LOCK = threading.Lock()
+LOCK = threading.Lock()
 
 
 def emit_llvm(module: ModuleOp, target: Target) -> str:
@@ -30,8 +30,8 @@ def to_ptx(llvm_text: str, target: Target) -> str:
     """PTX of one LLVM module. The text must be of `emit_llvm`: LLVM ends the process on what it cannot select."""
     import llvmlite.binding as llvm
 
-    machine, builder = _machine(target.name)
-    with _LOCK:
+    machine, builder = llvm_machine(target.name)
+    with LOCK:
         try:
             module = llvm.parse_assembly(llvm_text)
             module.verify()
@@ -60,7 +60,7 @@ def _initialize() -> None:
 
 
 @lru_cache(maxsize=32)
-def _machine(name: str) -> tuple[Any, Any]:
+def llvm_machine(name: str) -> tuple[Any, Any]:
     """LLVM's machine and pass builder for a target."""
     import llvmlite.binding as llvm
 

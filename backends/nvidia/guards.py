@@ -50,20 +50,12 @@ class Guard:
         return self._parts[key]
 
     def _test(self, axis: int, coordinate: int) -> str | None:
-        emitter, extent = self.emitter, self.layout.shape[axis]
-        if coordinate >= extent:
-            return "false"
-        if axis in self.tested:
-            first, length = self._window(axis)
-            at = first if not coordinate else emitter.assign(f"add i32 {first}, {coordinate}")
-            return emitter.assign(f"icmp ult i32 {at}, {length}")
-        if coordinate + thread_span(self.layout, axis) < extent:
-            return None
-        thread = thread_coord(emitter, self.layout, axis)
-        return emitter.once(
-            ("inside", thread, extent - coordinate),
-            lambda: emitter.assign(f"icmp ult i32 {thread}, {extent - coordinate}"),
-        )
+        emitter = self.emitter
+        if axis not in self.tested or coordinate >= self.layout.shape[axis]:
+            return not_phantom(emitter, self.layout, axis, coordinate)
+        first, length = self._window(axis)
+        at = first if not coordinate else emitter.assign(f"add i32 {first}, {coordinate}")
+        return emitter.assign(f"icmp ult i32 {at}, {length}")
 
     def _window(self, axis: int) -> tuple[str, str]:
         """(thread coordinate - low, high - low): a register at c is inside where the first plus c is below the second."""
@@ -94,6 +86,18 @@ class Guard:
             both = emitter.assign(f"and i1 {fits}, {inside}")
             total = both if total is None else emitter.assign(f"and i1 {total}, {both}")
         return total
+
+
+def not_phantom(emitter: Emitter, layout: Layout, axis: int, coordinate: int) -> str | None:
+    """An i1 of the entry section: a register at `coordinate` is inside the tile along `axis`; None or "false" where that
+    holds in all threads or in none."""
+    room = layout.shape[axis] - coordinate
+    if room <= 0:
+        return "false"
+    if thread_span(layout, axis) < room:
+        return None
+    thread = thread_coord(emitter, layout, axis)
+    return emitter.once(("inside", thread, room), lambda: emitter.assign(f"icmp ult i32 {thread}, {room}"))
 
 
 def both(emitter: Emitter, a: str | None, b: str | None) -> str | None:

@@ -1,0 +1,183 @@
+"""Matrix instructions of a warp on whole fragments: `ldmatrix` and `mma.sync`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MmaInstruction
+from tileopt.backends.nvidia.chunks import registers_of
+from tileopt.backends.nvidia.guards import not_phantom
+from tileopt.backends.nvidia.ptx import CONVERGENT, Statement
+from tileopt.backends.nvidia.shared import shared_address
+from tileopt.backends.nvidia.shared_index import SharedAddresses, ThreadMap
+from tileopt.backends.nvidia.words import pack, unpack
+from tileopt.dialects import gpu, simt
+from tileopt.dialects.diagnostics import CompileError, TargetError
+from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.layout import Coord, Layout
+from tileopt.dialects.target import target_of
+
+ROW_BITS = 3  # lanes 8q to 8q + 7 give the addresses of the rows of matrix q
+
+
+# --- ldmatrix --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatrixLoad:
+    """One `ldmatrix`: `first` is its first register (two a matrix), `count` its matrices.
+
+    Lane l, warp w gives the address of the element at `origin` plus what `threads` adds for the bits of l and w.
+    """
+
+    first: int
+    count: int
+    origin: Coord
+    threads: ThreadMap
+
+
+@lru_cache(maxsize=256)
+def matrix_loads(layout: Layout, row_axis: int) -> tuple[tuple[MatrixLoad, ...], bool]:
+    """The instructions that read a fragment made of 8x8 blocks, and whether they transpose. `row_axis`: the axis along
+    which a row of eight elements lies side by side in memory."""
+    pair = next(axis for axis in range(2) if layout.regs[0][axis])
+    transposed = pair != row_axis
+    down = 1 - row_axis
+    rows = tuple(tuple(1 << bit if axis == down else 0 for axis in range(2)) for bit in range(ROW_BITS))
+    origins = layout.register_coords[::2]  # matrix i is registers 2i and 2i + 1
+    loads: list[MatrixLoad] = []
+    at = 0
+    while at < len(origins):
+        count = next(c for c in (4, 2, 1) if c <= len(origins) - at)
+        steps = _steps(origins[at : at + count])
+        while steps is None:
+            count //= 2
+            steps = _steps(origins[at : at + count])
+        # Lanes whose addresses are not used repeat others'.
+        steps += ((0, 0),) * (2 - len(steps))
+        loads.append(MatrixLoad(2 * at, count, origins[at], (*rows, *steps, *layout.warps)))
+        at += count
+    return tuple(loads), transposed
+
+
+def _steps(origins: tuple[Coord, ...]) -> ThreadMap | None:
+    """How the bits of a matrix's number move its origin; None where they do not do so each on its own, without carry."""
+    first = origins[0]
+    bits = range(len(origins).bit_length() - 1)
+    steps = tuple(tuple(a ^ b for a, b in zip(first, origins[1 << bit], strict=True)) for bit in bits)
+    for number, origin in enumerate(origins):
+        at = first
+        for bit, step in enumerate(steps):
+            if number >> bit & 1:
+                at = tuple(a + s for a, s in zip(at, step, strict=True))
+        if at != origin:
+            return None
+    return steps
+
+
+def ldmatrix(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, gpu.LdMatrix)
+    buffer, element = emitter.buffer(op.source), emitter.element(op.result.type)
+    layout = simt.fragment_layout(op.layout, buffer.type.get_shape(), op.result.type)
+    loads, transposed = matrix_loads(layout, buffer.type.shared_layout.order[-1])
+    addresses: dict[ThreadMap, SharedAddresses] = {}
+    registers: list[str] = []
+    for one in loads:
+        if one.threads not in addresses:
+            addresses[one.threads] = SharedAddresses(emitter, buffer, one.threads)
+        pointer, constant = addresses[one.threads].at(one.origin)
+        statement = Statement()
+        results = [statement.output("i32") for _ in range(one.count)]
+        address = statement.word("i32", shared_address(emitter, pointer))
+        suffix = ".trans" if transposed else ""
+        text = (
+            f"ldmatrix.sync.aligned.m8n8.x{one.count}{suffix}.shared.b16 "
+            f"{{{', '.join(results)}}}, [{address}+{constant}];"
+        )
+        registers += unpack(emitter, element, 2 * one.count, statement.emit(emitter, text, "convergent", effects=True))
+    emitter.define(op.result, registers)
+
+
+# --- mma.sync --------------------------------------------------------------------------------------------------------
+
+
+def mma_sync(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, gpu.MmaSync)
+    atom = target_of(op).atom(op.atom.data)
+    instruction = INSTRUCTIONS.get(atom.name)
+    if instruction is None:
+        raise TargetError("target/unknown-atom", f"'{atom.name}' is no mma.sync instruction")
+    m, n, k = op.m.value.data, op.n.value.data, op.k.value.data
+    layouts = op.layout_a.over((m, k)), op.layout_b.over((k, n)), op.layout_acc.over((m, n))
+    for layout, role in zip(layouts, ("a", "b", "acc"), strict=True):
+        fragment = atom.fragments[role]
+        if (layout.regs, layout.lanes) != (fragment.regs, fragment.lanes):
+            raise CompileError("gpu/fragment", f"the layout of {role} is not that of {atom.name}")
+    a = _operand_words(emitter, op.a, layouts[0], 1, instruction)
+    b = _operand_words(emitter, op.b, layouts[1], 0, instruction)
+    element = emitter.element(op.acc.type)
+    acc = pack_all(emitter, element, registers_of(emitter.fragment(op.acc)), instruction.acc_packed)
+    rows, columns, depth = (*layouts[2].repeats, layouts[0].repeats[1])
+    if layouts[0].repeats[0] != rows or layouts[1].repeats != (depth, columns):
+        raise CompileError("gpu/fragment", "the operands of the product are spread over the warps in different ways")
+    # K outermost: products into one accumulator are then far apart, and operands of a step are used together.
+    for step, row, column in product(range(depth), range(rows), range(columns)):
+        at_a, at_b = (row * depth + step) * instruction.a, (step * columns + column) * instruction.b
+        at_acc = (row * columns + column) * instruction.acc
+        acc[at_acc : at_acc + instruction.acc] = multiply(
+            emitter,
+            instruction,
+            a[at_a : at_a + instruction.a],
+            b[at_b : at_b + instruction.b],
+            acc[at_acc : at_acc + instruction.acc],
+        )
+    out: list[str] = []
+    for word in acc:
+        out += [word] if instruction.acc_packed == 1 else unpack(emitter, element, instruction.acc_packed, [word])
+    emitter.define(op.result, out)
+
+
+def multiply(emitter: Emitter, instruction: MmaInstruction, a: list[str], b: list[str], acc: list[str]) -> list[str]:
+    """One instruction; its operands are words."""
+    statement = Statement()
+    results = [statement.output(instruction.acc_word) for _ in acc]
+    operands = [[statement.word(instruction.word, w) for w in words] for words in (a, b)]
+    operands.append([statement.word(instruction.acc_word, w) for w in acc])
+    lists = ", ".join("{" + ", ".join(names) + "}" for names in (results, *operands))
+    return statement.emit(emitter, f"{instruction.ptx} {lists};", CONVERGENT)
+
+
+def pack_all(emitter: Emitter, element: str, registers: tuple[str, ...] | list[str], packed: int) -> list[str]:
+    """Registers as words of `packed` elements."""
+    if packed == 1:
+        return list(registers)
+    words: list[str] = []
+    for at in range(0, len(registers), packed):
+        words += pack(emitter, element, registers[at : at + packed])
+    return words
+
+
+def _operand_words(
+    emitter: Emitter, value: SSAValue, layout: Layout, axis: int, instruction: MmaInstruction
+) -> list[str]:
+    """The words of an operand; elements beyond the tile's extent along K (`axis`) count as zero."""
+    element = emitter.element(value.type)
+    registers = list(registers_of(emitter.fragment(value)))
+    nothing = types.constant_text(0, element_type(value.type)) if types.is_float(element) else "0"
+    for register, at in enumerate(layout.register_coords):
+        condition = not_phantom(emitter, layout, axis, at[axis])
+        if condition == "false":
+            registers[register] = nothing
+        elif condition is not None:
+            kept = f"{element} {registers[register]}, {element} {nothing}"
+            registers[register] = emitter.assign(f"select i1 {condition}, {kept}")
+    return pack_all(emitter, element, registers, instruction.packed)
+
+
+HANDLERS: dict[type[Operation], Handler] = {gpu.LdMatrix: ldmatrix, gpu.MmaSync: mma_sync}
