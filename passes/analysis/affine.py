@@ -145,6 +145,10 @@ class Expr:
                 rest[monomial] = left
         return Expr(quotient), Expr(rest)
 
+    def exact_div(self, divisor: int) -> Expr:
+        """The expression over an integer that divides its content."""
+        return self if divisor == 1 else Expr({m: c // divisor for m, c in self.terms.items()})
+
     def symbols(self) -> set[Symbol]:
         return {symbol for monomial in self.terms for symbol in monomial}
 
@@ -206,6 +210,12 @@ def _lift(value: Expr | int) -> Expr:
 
 ZERO = Expr({})
 ONE = Expr.constant(1)
+
+
+def tightened(e: Expr) -> Expr:
+    """The expression of least size that is >= 0 for the same integers as e."""
+    content = (e - e.offset).content()
+    return e.split(content)[0] if content > 1 else e
 
 
 def leaves(exprs: Iterable[Expr]) -> set[Symbol]:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from tileopt.passes.analysis.affine import ONE, Expr
+from tileopt.passes.analysis.division import exact_ratio
 from tileopt.passes.analysis.facts import Handler, KernelFacts, RangeOf, width_of
 from tileopt.passes.analysis.ranges import Interval
 
@@ -63,9 +64,8 @@ def _quotient(rounding: str, wants: str) -> Handler:
             rounds_down = rounding == "floor" or (above.lo >= 0 and below.lo >= 0)
         if rounds_down:
             quotient, rest = facts.symbols.divide(x, d, facts.current.bounds)
-            if d.value is None and d.bounds().lo < 1 and facts.current.prover().nonneg(d - 1):
-                # Only the path shows that the divisor is positive, so only here is the remainder below it.
-                facts.current.assume([rest, d - rest - 1])
+            if d.value is None:
+                facts.current.assume(_quotient_facts(facts, x, d, quotient, rest))
             if wants == "quotient":
                 facts.set(result, quotient, above.floor_div(below))
             else:
@@ -78,6 +78,27 @@ def _quotient(rounding: str, wants: str) -> Handler:
                 facts.set(result, rest, above.trunc_mod(below))
 
     return run
+
+
+def _quotient_facts(facts: KernelFacts, x: Expr, d: Expr, quotient: Expr, rest: Expr) -> list[Expr]:
+    """What the conditions on the way say of x // d and x % d for a run-time divisor d.
+
+    Let 0 <= x < k * b, as in a loop over k rows of b tiles, and let d be c * b, or that kept from 0. Then b is not 0,
+    so d is not either and the remainder is below it; and c * b * (x // d) <= x < k * b gives c * (x // d) <= k - 1.
+    """
+    plain = facts.symbols.kept_from_zero(d, facts.current.bounds)
+    divisor = d if plain is None else plain
+    if divisor.bounds(facts.current.bounds).lo < 0 or x.bounds(facts.current.bounds).lo < 0:
+        return []
+    content = divisor.content()
+    unit = divisor.exact_div(content)
+    for known in facts.current.known:
+        ratio = exact_ratio(known + x + 1, unit)
+        if ratio is not None:
+            return [ratio - 1 - quotient * content, divisor - 1, divisor - rest - 1, rest]
+    if facts.current.prover().nonneg(divisor - 1):
+        return [divisor - 1, divisor - rest - 1, rest]
+    return []
 
 
 def _unsigned_quotient(wants: str) -> Handler:

@@ -18,9 +18,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.passes.analysis.affine import ZERO, Expr, Symbol
 from tileopt.passes.analysis.conditions import assumed
-from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of, wrap_divisor
+from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
+from tileopt.passes.analysis.symbols import unwrapped
 
 TRIPS_MAX = 2**63
 
@@ -84,6 +85,7 @@ def _induction(facts: KernelFacts, op: scf.ForOp) -> tuple[Expr | None, list[Exp
     plain = first == ZERO and size == 1
     counted = facts.symbols.leaf("trip", label if plain else f"{label}#", trips, op)
     counter = Expr.symbol(counted)
+    facts.loops[op] = (counted,)
     range_ = Interval(low.lo, max(top, low.lo))
     if size is not None:
         value = first + counter * size
@@ -93,6 +95,7 @@ def _induction(facts: KernelFacts, op: scf.ForOp) -> tuple[Expr | None, list[Exp
         # A step known at run time only: the value is a symbol of its own, tied to the counter.
         own = facts.symbols.leaf("induction", label, range_, op)
         value = Expr.symbol(own)
+        facts.loops[op] = (counted, own)
         tie = value - first - counter * step
         runs = [end - value - 1, value - first]
         for symbol in (own, counted):
@@ -143,7 +146,7 @@ def _next(
     growth = after.expr - this
     if growth.value == 0:
         return init
-    wrapped = _unwrapped(after.expr, width)
+    wrapped = unwrapped(after.expr, width)
     if counter is not None:
         by = wrapped - this
         if guess not in by.symbols() and facts.invariant(by, loop):
@@ -165,20 +168,9 @@ def _next(
     return Fact(Expr.symbol(symbol, divisor), bounds)
 
 
-def _unwrapped(e: Expr, width: int) -> Expr:
-    """An expression equal to e modulo the type's size: what e is a wrapped form of, or e itself."""
-    if len(e.terms) == 1:
-        ((monomial, factor),) = e.terms.items()
-        if len(monomial) == 1 and monomial[0].kind == f"wrap{width}":
-            # The symbol is the wrapped value over this divisor.
-            whole = monomial[0].args[0]
-            return whole if factor == wrap_divisor(whole, width) else e
-    return e
-
-
 def _common_divisor(guess: Symbol, init: Expr, after: Expr, width: int) -> int:
     """A power of two that divides a carried value always: the first one, and each next one if it divides this one."""
-    wide = _unwrapped(after, width)
+    wide = unwrapped(after, width)
     rest = Expr({m: c for m, c in wide.terms.items() if guess not in m})
     content = gcd(init.content(), rest.content())
     divisor = content & -content if content else 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tileopt.passes.analysis.affine import Expr, Symbol
 from tileopt.passes.analysis.ranges import trunc_div
+from tileopt.passes.analysis.symbols import wrap_divisor
 
 
 class Unknown(Exception):
@@ -50,8 +51,6 @@ class _Evaluation:
 
 
 def _wrapped(value: int, width: int, symbol: Symbol) -> int:
-    from tileopt.passes.analysis.facts import wrap_divisor
-
     low = value & ((1 << width) - 1)
     signed = low if low < 1 << (width - 1) else low - (1 << width)
     return signed // wrap_divisor(symbol.args[0], width)
@@ -59,9 +58,9 @@ def _wrapped(value: int, width: int, symbol: Symbol) -> int:
 
 _KINDS: dict[str, Callable[..., int]] = {
     "floordiv": lambda a, d: a // d if d else 0,
-    "mod": lambda a, d: a % d if d else a,
+    "mod": lambda a, d: a % d if d else 0,
     "tdiv": lambda a, d: trunc_div(a, d) if d else 0,
-    "tmod": lambda a, d: a - d * trunc_div(a, d) if d else a,
+    "tmod": lambda a, d: a - d * trunc_div(a, d) if d else 0,
     "min": min,
     "select": lambda c, a, b: a if c else b,
     "nonneg": lambda e: int(e >= 0),

@@ -5,12 +5,14 @@
 Sound against wrap: an SSA value is tied to the exact result of its op only where that result provably fits its type;
 where it may not, the value becomes a symbol of its own with the full range of the type, and keeps the powers of two
 that divide it (they divide 2^64 too). What holds for every launch: a block id lies below the grid's extent, which
-lies in 1..2^31-1; an extent of an array lies in 0..2^62 bytes, or in 0..2^31-1 where the contract says `small`.
+lies in 1..2^31-1; the extents of an array, and their product, lie in 0..2^62 bytes, and the extents in 0..2^31-1 where
+the contract says `small`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
@@ -19,10 +21,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DIVISOR, KernelOp
 from tileopt.dialects.tile_types import DYNAMIC, ViewType
-from tileopt.passes.analysis.affine import Expr, Symbol, leaves
+from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
+from tileopt.passes.analysis.choices import Symbols
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
-from tileopt.passes.analysis.symbols import Symbols
 
 GRID_MAX = 2**31 - 1
 BYTES_MAX = 2**62
@@ -61,6 +63,7 @@ class KernelFacts:
         self._bids: dict[int, Expr] = {}
         self._grid: dict[int, Expr] = {}
         self._dims: dict[tuple[SSAValue, int], Expr] = {}
+        self.loops: dict[Operation, tuple[Symbol, ...]] = {}  # for each loop its own symbols: counter, induction value
 
     # What passes ask.
 
@@ -80,10 +83,17 @@ class KernelFacts:
 
     def dim(self, view: SSAValue, axis: int) -> Expr:
         """The extent of an array."""
-        found = self._dims.get((view, axis))
-        if found is None:
-            found = self._dims[view, axis] = self._make_dim(view, axis)
-        return found
+        if (view, axis) not in self._dims:
+            type_ = view.type
+            assert isinstance(type_, ViewType)
+            dims = [self._make_dim(view, type_, a) for a in range(type_.rank)]
+            self._dims |= {(view, a): dim for a, dim in enumerate(dims)}
+            if type_.rank > 1:
+                room = Expr.constant(BYTES_MAX // (bit_width(type_.element_type) // 8))
+                for dim in dims:
+                    for symbol in dim.symbols():
+                        symbol.relations.append(room - prod(dims, start=ONE))
+        return self._dims[view, axis]
 
     def bid(self, axis: int) -> Expr:
         """The block's id along a grid axis."""
@@ -131,20 +141,24 @@ class KernelFacts:
         range_ = expr.bounds(self.current.bounds)
         if exact is not None:
             range_ = range_.meet(exact)
-        if not range_.within(Interval.signed(width)):
-            self.wrapped(value, expr)
-        elif len(expr.terms) > TERMS_MAX or any(len(m) > DEGREE_MAX for m in expr.terms):
+        full = Interval.signed(width)
+        if not range_.within(full):
+            if not self._fits(expr, range_, full):
+                self._facts[value] = Fact(self.symbols.wrapped(expr, width), full)
+                return
+            range_ = range_.meet(full)
+        if len(expr.terms) > TERMS_MAX or any(len(m) > DEGREE_MAX for m in expr.terms):
             self._facts[value] = Fact(self.symbols.opaque("value", (expr,), range_), range_)
         else:
             self._facts[value] = Fact(expr, range_)
 
-    def wrapped(self, value: SSAValue, expr: Expr) -> None:
-        """Ties `value` to `expr` modulo the type's size."""
-        width = width_of(value.type)
-        assert width is not None
-        divisor = wrap_divisor(expr, width)
-        full = Interval.signed(width)
-        self._facts[value] = Fact(self.symbols.opaque(f"wrap{width}", (expr,), full, divisor), full)
+    def _fits(self, expr: Expr, range_: Interval, full: Interval) -> bool:
+        """Whether what is known here keeps `expr` within the type where its interval alone does not."""
+        if expr.value is not None:
+            return False
+        prover = self.current.prover()
+        above = range_.hi <= full.hi or prover.nonneg(Expr.constant(full.hi) - expr)
+        return above and (range_.lo >= full.lo or prover.nonneg(expr - full.lo))
 
     def function(self, op: Operation, range_: RangeOf | None = None, divisor: int = 1) -> None:
         """Ties the result of a pure op to an unknown function of its operands.
@@ -184,9 +198,7 @@ class KernelFacts:
             HANDLERS.get(type(op), _any_op)(self, op)
         self.current = outer
 
-    def _make_dim(self, view: SSAValue, axis: int) -> Expr:
-        type_ = view.type
-        assert isinstance(type_, ViewType)
+    def _make_dim(self, view: SSAValue, type_: ViewType, axis: int) -> Expr:
         static = type_.get_shape()[axis]
         if static != DYNAMIC:
             return Expr.constant(static)
@@ -207,12 +219,6 @@ def width_of(type_: Attribute) -> int | None:
         width: int = type_.width.data
         return width
     return 64 if isinstance(type_, IndexType) else None
-
-
-def wrap_divisor(expr: Expr, width: int) -> int:
-    """A power of two that divides `expr` also after it wrapped."""
-    content = expr.content()
-    return min(content & -content, 1 << (width - 1)) if content else 1
 
 
 def _inside(op: Operation, loop: Operation) -> bool:

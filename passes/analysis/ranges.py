@@ -68,7 +68,7 @@ class Interval(NamedTuple):
         return Interval(min(quotients), max(quotients))
 
     def floor_mod(self, divisor: Interval) -> Interval:
-        """a - d * floor(a / d): has the sign of d; d = 0 gives a."""
+        """a - d * floor(a / d): has the sign of d; d = 0 gives 0."""
         found: Interval | None = None
         if divisor.hi >= 1:
             fits = self.lo >= 0 and self.hi < max(divisor.lo, 1)
@@ -79,15 +79,13 @@ class Interval(NamedTuple):
             negative = Interval(bottom, 0)
             found = negative if found is None else found.join(negative)
         if divisor.lo <= 0 <= divisor.hi:
-            found = self if found is None else found.join(self)
+            found = Interval(0, 0) if found is None else found.join(Interval(0, 0))
         assert found is not None
         return found
 
     def trunc_mod(self, divisor: Interval) -> Interval:
-        """a - d * trunc(a / d): has the sign of a; d = 0 gives a."""
-        most = max(abs(divisor.lo), abs(divisor.hi)) - 1
-        if divisor.lo <= 0 <= divisor.hi:
-            return Interval(min(self.lo, 0), max(self.hi, 0))
+        """a - d * trunc(a / d): has the sign of a; d = 0 gives 0."""
+        most = max(abs(divisor.lo), abs(divisor.hi), 1) - 1
         return Interval(max(min(self.lo, 0), -most), min(max(self.hi, 0), most))
 
     def min(self, other: Interval) -> Interval:

@@ -1,0 +1,132 @@
+"""Looks for two blocks that touch one element, on small grids and arrays: the example that makes an error plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from tileopt.passes.analysis.affine import Expr, Symbol, closure
+from tileopt.passes.analysis.evaluate import Unknown, evaluate_all
+from tileopt.passes.analysis.facts import KernelFacts
+
+if TYPE_CHECKING:
+    from tileopt.passes.safety.owned_accesses import OwnedAccess
+
+RUNS_MAX = 4000  # runs of an access that are looked at
+UNIFORM_MAX = 24  # choices of arguments, extents and grids
+GRIDS = (3, 2, 1)
+TRIPS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Collision:
+    """Blocks (ids along the axes that the kernel uses) and the part of the array that both touch, as [0..63, 4]."""
+
+    first: str
+    second: str
+    tile: str
+
+
+def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, bids: Sequence[Symbol]) -> Collision | None:
+    """Two blocks of which one at `a` and one at `b` touch a common element, if a small case shows it."""
+    dims = [facts.dim(a.view, axis) for axis in range(len(a.extents))]
+    leaves = [s for s in _all_symbols([*a.known, *b.known, *a.offsets, *b.offsets, *dims]) if not s.args]
+    uniform = [s for s in leaves if s.kind in ("argument", "dim", "num_blocks")]
+    bids = [*bids, *(s for s in leaves if s.kind == "bid" and s not in bids)]
+    try:
+        for values in _choices(uniform, max(*a.extents, *b.extents, 1)):
+            grid = [_extent(facts, bid, values) for bid in bids]
+            found = _search(a, b, bids, grid, values, dims)
+            if found is not None:
+                return found
+    except Unknown:
+        return None
+    return None
+
+
+def _all_symbols(exprs: Sequence[Expr]) -> list[Symbol]:
+    found = closure(exprs)
+    while more := closure(r for s in found for r in s.relations) - found:
+        found |= more
+    return sorted(found, key=lambda s: s.id)
+
+
+def _choices(uniform: list[Symbol], extent: int) -> Iterator[dict[Symbol, int]]:
+    """Small values for what has one value in a launch, generous arrays first."""
+
+    def options(symbol: Symbol) -> list[int]:
+        if symbol.kind == "num_blocks":
+            return list(GRIDS)
+        wanted = [4 * extent, extent, 1] if symbol.kind == "dim" else [2, 1, 4, 0]
+        return [v for v in wanted if symbol.bounds.lo <= v <= symbol.bounds.hi] or [symbol.bounds.lo]
+
+    for count, values in enumerate(product(*(options(s) for s in uniform))):
+        if count >= UNIFORM_MAX:
+            return
+        yield dict(zip(uniform, values, strict=True))
+
+
+def _extent(facts: KernelFacts, bid: Symbol, values: dict[Symbol, int]) -> int:
+    for axis, symbol in facts.used_bids().items():
+        if symbol is bid:
+            (grid,) = facts.num_blocks(axis).symbols()
+            return values.get(grid, GRIDS[0])
+    return 1
+
+
+def _search(
+    a: OwnedAccess,
+    b: OwnedAccess,
+    bids: Sequence[Symbol],
+    grid: list[int],
+    values: dict[Symbol, int],
+    dims: list[Expr],
+) -> Collision | None:
+    ends = evaluate_all(dims, values)
+    here = list(_runs(a, bids, grid, values))
+    there = here if a is b else list(_runs(b, bids, grid, values))
+    for (first, start), (second, other) in product(here, there):
+        if first == second:
+            continue
+        low = [max(x, y, 0) for x, y in zip(start, other, strict=True)]
+        high = [
+            min(x + ea, y + eb, end) - 1
+            for x, y, ea, eb, end in zip(start, other, a.extents, b.extents, ends, strict=True)
+        ]
+        if all(lo <= hi for lo, hi in zip(low, high, strict=True)):
+            tile = ", ".join(str(lo) if lo == hi else f"{lo}..{hi}" for lo, hi in zip(low, high, strict=True))
+            return Collision(_block(first), _block(second), f"[{tile}]")
+    return None
+
+
+def _runs(
+    access: OwnedAccess, bids: Sequence[Symbol], grid: list[int], values: dict[Symbol, int]
+) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+    """The runs of an access: block ids and offsets, where all that is known of it holds."""
+    symbols = _all_symbols([*access.known, *access.offsets])
+    counters = [s for s in symbols if s.kind == "trip"]
+    derived = [s for s in symbols if s.kind == "induction"]
+    conditions = [*access.known, *(r for s in symbols if s.kind in ("trip", "bid") for r in s.relations)]
+    count = 0
+    for ids in product(*(range(n) for n in grid)):
+        for trips in product(TRIPS, repeat=len(counters)):
+            count += 1
+            if count > RUNS_MAX:
+                return
+            run = values | dict(zip(bids, ids, strict=True)) | dict(zip(counters, trips, strict=True))
+            for symbol in derived:
+                run[symbol] = _induction(symbol, run)
+            if all(v >= 0 for v in evaluate_all(conditions, run)):
+                yield ids, evaluate_all(access.offsets, run)
+
+
+def _induction(symbol: Symbol, run: dict[Symbol, int]) -> int:
+    """The value of an induction symbol: its first relation is value - first - step * count = 0."""
+    tie = Expr.symbol(symbol) - symbol.relations[0]
+    return evaluate_all([tie], run)[0]
+
+
+def _block(ids: tuple[int, ...]) -> str:
+    return str(ids[0]) if len(ids) == 1 else f"({', '.join(map(str, ids))})"

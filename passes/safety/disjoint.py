@@ -1,0 +1,227 @@
+"""Proves that two runs of accesses that touch a common element belong to one block.
+
+Take two runs, A by one block and B by another, and suppose their tiles meet. Along each axis the offsets then differ by
+less than the tiles are long: an *equation* `E in A - E in B lies in [low, high]`. More equations, with [0, 0], are the
+definitions of quotients, remainders and induction values. A symbol is *settled* once its value must be the same in A
+and B: arguments, extents and the grid are at once, the result of an operation is where its operands are. Two rules
+settle more:
+
+split: let m divide the factors of some terms, and let the other terms and the slack together stay below m. A multiple
+of m below m is 0, so the first terms are equal in A and B, and the others keep the slack.
+
+combine: an equation with [0, 0] and a term u with factor 1 replaces u in another one.
+
+The accesses are disjoint between blocks if all block ids get settled. Factors may be expressions over settled symbols,
+so `t = bid + n * num_blocks` settles bid, and `q * cols + r` both q and r where r < cols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import gcd, prod
+
+from tileopt.passes.analysis.affine import ZERO, Expr, Monomial, Symbol
+from tileopt.passes.analysis.division import exact_ratio
+from tileopt.passes.safety.instance import Instance
+
+UNIFORM = ("argument", "dim", "num_blocks")  # leaves with one value in a launch
+EQUATIONS_MAX = 80
+ROUNDS = 40
+
+
+@dataclass(frozen=True)
+class Equation:
+    """E in A minus E in B lies in low..high. `why`: where it comes from."""
+
+    expr: Expr
+    low: int
+    high: int
+    why: str
+
+    @property
+    def slack(self) -> int:
+        return max(abs(self.low), abs(self.high))
+
+
+class Meeting:
+    """The supposition that run `a` and run `b` touch a common element."""
+
+    def __init__(self, a: Instance, b: Instance, equations: list[Equation]) -> None:
+        self.a = a
+        self.b = b
+        self.apart = False  # the supposition turned out to be contradictory
+        self.steps: list[str] = []
+        both = set(a.symbols()) & set(b.symbols())
+        self.settled: set[Symbol] = {s for s in both if s.kind in UNIFORM}
+        self.equations: list[Equation] = []
+        self._seen: set[tuple[Expr, int, int]] = set()
+        shared = set(b.equalities())
+        self.defined = [s for s in sorted(both, key=lambda s: s.id) if s.args]
+        for equation in equations:
+            self._add(equation)
+        for expr in a.equalities():
+            if expr in shared:
+                self._add(Equation(expr, 0, 0, "definition"))
+        self._run()
+
+    def settles(self, symbol: Symbol) -> bool:
+        """Whether A and B agree on the symbol (or cannot meet at all)."""
+        return self.apart or symbol in self.settled
+
+    def _add(self, equation: Equation) -> bool:
+        key = (equation.expr, equation.low, equation.high)
+        if not equation.expr.terms or key in self._seen or len(self.equations) >= EQUATIONS_MAX:
+            return False
+        self._seen.add(key)
+        self.equations.append(equation)
+        return True
+
+    def _run(self) -> None:
+        for _ in range(ROUNDS):
+            progress = self._congruence()
+            for equation in list(self.equations):
+                progress |= self._split(equation)
+                if self.apart:
+                    return
+            if not progress and not self._combine():
+                return
+
+    def _congruence(self) -> bool:
+        """Equal operands give equal results."""
+        progress = False
+        for symbol in self.defined:
+            if symbol not in self.settled and all(s in self.settled for arg in symbol.args for s in arg.symbols()):
+                self.settled.add(symbol)
+                progress = True
+        return progress
+
+    def _unknowns(self, expr: Expr) -> dict[Monomial, Expr]:
+        """The products of unsettled symbols in `expr` and their factors, which are over settled symbols."""
+        found: dict[Monomial, Expr] = {}
+        for monomial, factor in expr.terms.items():
+            open_ = tuple(s for s in monomial if s not in self.settled)
+            if open_:
+                rest = Expr({tuple(s for s in monomial if s in self.settled): factor})
+                found[open_] = found.get(open_, ZERO) + rest
+        return {m: f for m, f in found.items() if f.terms}
+
+    def _nonneg(self, goal: Expr) -> bool:
+        return self.a.nonneg(goal) and self.b.nonneg(goal)
+
+    def _split(self, equation: Equation) -> bool:
+        unknowns = self._unknowns(equation.expr)
+        if not unknowns:
+            self.apart |= equation.low > 0 or equation.high < 0
+            return self.apart
+        for modulus in self._moduli(unknowns):
+            large = {m: q for m, f in unknowns.items() if (q := exact_ratio(f, modulus)) is not None}
+            small = {m: f for m, f in unknowns.items() if m not in large}
+            if large and self._splits(equation, modulus, small) and self._take_split(equation, large, small):
+                return True
+        return False
+
+    def _moduli(self, unknowns: dict[Monomial, Expr]) -> list[Expr]:
+        """Candidates for m: the factors, and the common divisors of the larger constant ones."""
+        found: list[Expr] = []
+        sizes = sorted({abs(f.value) for f in unknowns.values() if f.value}, reverse=True)
+        common = 0
+        for factor in unknowns.values():
+            common = gcd(common, factor.content())
+        shared = [common] if common > 1 else []
+        running = 0
+        for size in sizes:
+            running = gcd(running, size)
+            shared.append(running)
+        for factor in unknowns.values():
+            if factor.value is None:
+                shared.append(factor.content())
+                found += [factor, -factor]
+        return [Expr.constant(n) for n in dict.fromkeys(shared)] + found
+
+    def _splits(self, equation: Equation, modulus: Expr, small: dict[Monomial, Expr]) -> bool:
+        """Whether the small terms and the slack together are less than the modulus."""
+        widths = [self._widths(m, f) for m, f in small.items()]
+        if not all(widths):
+            return False
+        size = modulus.value
+        if size is not None and not small:
+            # No multiple of the modulus in the slack but 0, or none at all.
+            first, last = -(-equation.low // size), equation.high // size
+            self.apart |= first > last
+            return first == last == 0 or first > last
+        for choice in product(*widths):
+            room = modulus - 1 - equation.slack
+            for width in choice:
+                room = room - width
+            if room.value is not None and room.value >= 0 or room.value is None and self._nonneg(room):
+                return True
+        return False
+
+    def _take_split(self, equation: Equation, large: dict[Monomial, Expr], small: dict[Monomial, Expr]) -> bool:
+        if self.apart:
+            return True
+        progress = self._equal(large, equation.why)
+        if small:
+            rest = sum((f * Expr({m: 1}) for m, f in small.items()), ZERO)
+            progress |= self._add(Equation(rest, equation.low, equation.high, equation.why))
+        return progress
+
+    def _equal(self, terms: dict[Monomial, Expr], why: str) -> bool:
+        """The sum of the terms is the same in A and B: a single symbol with a factor that is not 0 is settled."""
+        if len(terms) == 1:
+            ((monomial, factor),) = terms.items()
+            symbol = monomial[0]
+            nonzero = bool(factor.value) or self._nonneg(factor - 1) or self._nonneg(-factor - 1)
+            if len(monomial) == 1 and nonzero:
+                if symbol in self.settled:
+                    return False
+                self.settled.add(symbol)
+                if why != "definition":
+                    self.steps.append(f"{why} gives {symbol}")
+                return True
+        return self._add(Equation(sum((f * Expr({m: 1}) for m, f in terms.items()), ZERO), 0, 0, why))
+
+    def _widths(self, monomial: Monomial, factor: Expr) -> list[Expr]:
+        """Bounds on how far factor * monomial can differ between A and B."""
+        size = factor if self._nonneg(factor) else -factor if self._nonneg(-factor) else None
+        if size is None:
+            return []
+        if len(monomial) > 1:
+            most = prod(max(abs(low), abs(high)) for low, high in map(self._span, monomial))
+            return [size * (2 * most)]
+        (symbol,) = monomial
+        lows, highs = ([Expr.constant(end)] for end in self._span(symbol))
+        for fact in [*self.a.known, *symbol.relations]:
+            side = fact.terms.get(monomial)
+            if side not in (1, -1) or not self.b.nonneg(fact):
+                continue
+            rest = fact - Expr.symbol(symbol, side)
+            if rest.symbols() <= self.settled:
+                # rest - symbol >= 0 or rest + symbol >= 0, and A and B agree on the rest.
+                (highs if side == -1 else lows).append(rest * -side)
+        return [size * (high - low) for low in reversed(lows) for high in reversed(highs)][:6]
+
+    def _span(self, symbol: Symbol) -> tuple[int, int]:
+        a, b = self.a.bounds(symbol), self.b.bounds(symbol)
+        return min(a[0], b[0]), max(a[1], b[1])
+
+    def _combine(self) -> bool:
+        """Replaces a term with factor 1 of an exact equation in the others. Tried where nothing else goes on."""
+        progress = False
+        exact = [e for e in self.equations if e.low == e.high == 0]
+        for one in exact:
+            unknowns = self._unknowns(one.expr)
+            for monomial, factor in unknowns.items():
+                if len(monomial) != 1 or factor.value not in (1, -1):
+                    continue
+                symbol = monomial[0]
+                if sum(symbol in m for m in unknowns) > 1:
+                    continue
+                for other in list(self.equations):
+                    there = self._unknowns(other.expr).get(monomial)
+                    if other is one or there is None:
+                        continue
+                    merged = other.expr - one.expr * there * factor.value
+                    progress |= self._add(Equation(merged, other.low, other.high, other.why))
+        return progress

@@ -1,0 +1,191 @@
+"""The accesses of one kernel to its owned arrays, and the proof that blocks keep out of each other's way."""
+
+from __future__ import annotations
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
+
+from tileopt.dialects import tile
+from tileopt.dialects.diagnostics import OwnershipError, location_of
+from tileopt.passes.analysis.accesses import Access, accesses, name_of, shape_of, view_of
+from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
+from tileopt.passes.analysis.facts import KernelFacts
+from tileopt.passes.analysis.renaming import Renaming
+from tileopt.passes.safety.collisions import Collision, collide
+from tileopt.passes.safety.disjoint import Equation, Meeting
+from tileopt.passes.safety.instance import Instance
+
+
+class OwnedAccess:
+    """One load or store of an owned array with its offsets as expressions."""
+
+    def __init__(self, facts: KernelFacts, op: Access) -> None:
+        self.op = op
+        self.view, _ = view_of(op)
+        self.name = name_of(facts, self.view)
+        self.extents = shape_of(op)
+        self.offsets = [facts.of(o).expr for o in op.offsets]
+        self.scope = facts.scope(op)
+        inside = []
+        for axis, (offset, extent) in enumerate(zip(self.offsets, self.extents, strict=True)):
+            inside += [facts.dim(self.view, axis) - offset - 1, offset + extent - 1]
+        self.known = [*self.scope.known, *inside]
+        self.instance = Instance(self.known, self.offsets, self.scope.bounds)
+        self.loops = [loop for loop in _parents(op) if isinstance(loop, scf.ForOp)]
+
+    @property
+    def index(self) -> str:
+        """The access as messages show it: out[64*bid(0), 0]."""
+        return f"{self.name}[{', '.join(map(str, self.offsets))}]"
+
+
+class OwnedAccesses:
+    """Verifies all pairs of a store and another access to the same array. `axes`: grid axes whose block id is used."""
+
+    def __init__(self, facts: KernelFacts, kernel: tile.Kernel, axes: list[int]) -> None:
+        self.facts = facts
+        self.bids = [next(iter(facts.bid(a).symbols())) for a in axes]
+        self.axes = axes
+        found = [op for op in accesses(kernel) if view_of(op)[1].owned]
+        written = {op.view for op in found if isinstance(op, tile.Store)}
+        every = [OwnedAccess(facts, op) for op in found if op.view in written]
+        self.stores = [a for a in every if isinstance(a.op, tile.Store)]
+        self.loads = [a for a in every if isinstance(a.op, tile.Load)]
+
+    def verify(self) -> list[str]:
+        """One line of proof for each store. Raises OwnershipError where there is none."""
+        proofs = []
+        for i, store in enumerate(self.stores):
+            steps = self._verify_pair(store, store)
+            proofs.append(f"{store.index}: {steps}")
+            for other in self.stores[:i]:
+                if other.view is store.view:
+                    self._verify_pair(other, store)
+        for load in self.loads:
+            for store in self.stores:
+                if load.view is store.view:
+                    self._verify_pair(store, load)
+        return proofs
+
+    def _verify_pair(self, first: OwnedAccess, second: OwnedAccess) -> str:
+        """How it was proved that only one block can be at both."""
+        if first.instance.impossible or second.instance.impossible:
+            return "never runs inside the array"
+        if not self.bids:
+            return "a grid of one block"
+        meeting = self._meeting(first, second)
+        left = [b for b in self.bids if not meeting.settles(b)]
+        if left:
+            self._refuse(first, second, left)
+        if meeting.apart:
+            return "blocks never meet"
+        return "; ".join(meeting.steps) or "only one block comes here"
+
+    def _meeting(self, first: OwnedAccess, second: OwnedAccess) -> Meeting:
+        if first is second:
+            pairs = zip(first.offsets, first.extents, strict=True)
+            equations = [Equation(f, 1 - e, e - 1, f"axis {i}") for i, (f, e) in enumerate(pairs)]
+            return Meeting(first.instance, first.instance, equations)
+        renaming = Renaming(self.facts.symbols, _matching_loops(self.facts, first, second))
+        there = Instance(
+            [renaming.expr(k) for k in second.known],
+            [renaming.expr(o) for o in second.offsets],
+            renaming.bounds(second.scope.bounds),
+        )
+        equations = []
+        for axis, (f, g) in enumerate(zip(first.offsets, map(renaming.expr, second.offsets), strict=True)):
+            common = Expr({m: c for m, c in f.terms.items() if m and g.terms.get(m) == c})
+            # What is not common to both is only known by its range.
+            apart = (g - common).bounds(there.bounds).minus((f - common).bounds(first.instance.bounds))
+            low, high = 1 - first.extents[axis] + apart.lo, second.extents[axis] - 1 + apart.hi
+            equations.append(Equation(common if common.terms else ONE, low, high, f"axis {axis}"))
+        return Meeting(first.instance, there, equations)
+
+    def _refuse(self, first: OwnedAccess, second: OwnedAccess, left: list[Symbol]) -> None:
+        place = location_of(second.op)
+        is_load = isinstance(second.op, tile.Load)
+        notes = (
+            []
+            if first is second
+            else [("the store is here" if is_load else "the other store is here", location_of(first.op))]
+        )
+        data = [s for s in leaves([*first.offsets, *second.offsets]) if s.kind == "data"]
+        collision = None if data else collide(self.facts, first, second, self.bids)
+        code, message, help = _describe(first, second, is_load, bool(data), collision, left, self.axes)
+        raise OwnershipError(code, message, location=place, help=help, notes=notes)
+
+
+def _describe(
+    first: OwnedAccess,
+    second: OwnedAccess,
+    is_load: bool,
+    data: bool,
+    collision: Collision | None,
+    left: list[Symbol],
+    axes: list[int],
+) -> tuple[str, str, str]:
+    name, ids = second.name, " and ".join(str(s) for s in left)
+    if data and not is_load:
+        return (
+            "ownership/data-dependent-store",
+            f"where this stores to {name} depends on loaded data, so two blocks may write one element",
+            f"make the offsets of a store from block ids, or declare {name} as tile.Atomic and use atomics",
+        )
+    if is_load:
+        code = "ownership/foreign-read"
+        cause = f"{second.index} may be what another block writes"
+        if collision is not None:
+            cause = f"block {collision.second} reads {name}{collision.tile}, which block {collision.first} writes"
+        return code, cause, f"read {name} at the offsets that the block stores to, or pass what is read as tile.In"
+    code = "ownership/overlapping-stores"
+    if collision is not None:
+        cause = f"blocks {collision.first} and {collision.second} both write {name}{collision.tile}"
+    elif first is second:
+        cause = f"cannot prove that two blocks never write one element of {name}: {second.index}"
+    else:
+        cause = f"cannot prove that two blocks never write one element of {name}: {first.index} and {second.index}"
+    return code, cause, _help(first, second, left, axes, ids)
+
+
+def _help(first: OwnedAccess, second: OwnedAccess, left: list[Symbol], axes: list[int], ids: str) -> str:
+    offsets = [*first.offsets, *second.offsets]
+    free = [s for s in left if s not in leaves(offsets)]
+    if free:
+        axis = axes[-1] if len(axes) == 1 else next(i for i in axes if f"bid({i})" == str(free[0]))
+        return f"the offsets do not depend on {free[0]}: index the store by it, or do not use axis {axis} of the grid"
+    for axis, offset in enumerate(first.offsets):
+        step = next((abs(c) for m, c in offset.terms.items() if m == (left[0],)), None)
+        if step is not None and step < first.extents[axis]:
+            return (
+                f"{left[0]} moves the tile by {step} along axis {axis}, where the tile has {first.extents[axis]}: "
+                f"multiply it by {first.extents[axis]}"
+            )
+    return f"give each block a tile of its own: {ids} times the tile's extent, or // and % of it by one divisor"
+
+
+def _parents(op: Operation) -> list[Operation]:
+    """The ops around `op`, outermost first."""
+    found: list[Operation] = []
+    parent = op.parent_op()
+    while parent is not None:
+        found.append(parent)
+        parent = parent.parent_op()
+    return found[::-1]
+
+
+def _matching_loops(facts: KernelFacts, first: OwnedAccess, second: OwnedAccess) -> dict[Symbol, Symbol]:
+    """The symbols of loops around `second` alone, and those of equal loops around `first` alone."""
+    pairs: dict[Symbol, Symbol] = {}
+    mine = [loop for loop in first.loops if loop not in second.loops]
+    other = [loop for loop in second.loops if loop not in first.loops]
+    for a, b in zip(mine, other, strict=False):
+        renaming = Renaming(facts.symbols, pairs)
+        ends = [(facts.of(x).expr, renaming.expr(facts.of(y).expr)) for x, y in zip(_ends(a), _ends(b), strict=True)]
+        if any(x != y for x, y in ends):
+            break
+        pairs |= dict(zip(facts.loops.get(b, ()), facts.loops.get(a, ()), strict=True))
+    return pairs
+
+
+def _ends(loop: scf.ForOp) -> tuple[SSAValue, ...]:
+    return loop.lb, loop.ub, loop.step

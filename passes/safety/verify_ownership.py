@@ -1,0 +1,46 @@
+"""verify-ownership: tile, stream -> the same. Afterwards each plain store goes to memory that its block owns.
+
+A block owns the tiles of an owned array that it alone stores to: two different blocks never write a common element,
+and no block reads an element that another one may write. What cannot be proved is refused.
+
+Stamped on the kernel: `tile.unused_axes`, the grid axes whose block id no store depends on because the kernel never
+asks for it (a launch must have extent 1 there, or blocks would repeat each other's stores), and `tile.ownership`, one
+line of proof for each store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAttr, i64
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import tile
+from tileopt.passes.analysis.facts import analyse
+from tileopt.passes.safety.owned_accesses import OwnedAccesses
+
+UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
+OWNERSHIP = "tile.ownership"  # kernel attribute: how each store was proved
+
+
+@dataclass(frozen=True)
+class VerifyOwnership(ModulePass):
+    """Refuses stores that two blocks may make to one element."""
+
+    name = "verify-ownership"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, tile.Kernel):
+                _verify_kernel(kernel)
+
+
+def _verify_kernel(kernel: tile.Kernel) -> None:
+    used = {bid.axis.value.data for bid in kernel.walk() if isinstance(bid, tile.Bid) and bid.result.uses.get_length()}
+    owned = OwnedAccesses(analyse(kernel), kernel, sorted(used))
+    if not owned.stores:
+        return
+    proofs = owned.verify()
+    kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
+    kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
