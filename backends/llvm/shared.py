@@ -16,14 +16,8 @@ def swizzled(emitter: Emitter, shared: SharedLayout, linear: str) -> str:
     """The element index that the swizzle makes of a linear one, an i32."""
     if not shared.bits:
         return linear
-    moved = linear
-    if shared.shift > shared.base:
-        moved = emitter.assign(f"lshr i32 {moved}, {shared.shift - shared.base}")
-    elif shared.shift < shared.base:
-        moved = emitter.assign(f"shl i32 {moved}, {shared.base - shared.shift}")
+    moved = emitter.assign(f"lshr i32 {linear}, {shared.shift}")
     flip = emitter.assign(f"and i32 {moved}, {((1 << shared.bits) - 1) << shared.base}")
-    # The bits that are read lie at `shift` and above; what stands there now is linear >> (shift - base), so the mask
-    # keeps exactly those that belong at `base`.
     return emitter.assign(f"xor i32 {linear}, {flip}")
 
 
