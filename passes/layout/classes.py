@@ -84,6 +84,6 @@ def collect(kernel: Operation) -> ValueClasses:
                 classes.union(passed)
         elif isinstance(op, tile.Mma):
             classes.union((op.acc, op.result))
-        elif not isinstance(op, RELATING) and not op.regions:
+        elif op.results and not op.regions and not isinstance(op, RELATING):  # elementwise
             classes.union((*op.operands, *op.results))
     return classes
