@@ -24,8 +24,9 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.target import Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.intervals import Interval
 from tileopt.passes.lowering.accesses import bytes_of, slots_of
-from tileopt.passes.lowering.lifetimes import Lifetime, lifetimes
+from tileopt.passes.lowering.lifetimes import lifetimes
 
 ALIGNMENT = 16  # of the widest access of one thread
 _MOST_ALIGNMENT = 1024  # of what is swizzled: the largest pattern that hardware knows
@@ -48,7 +49,7 @@ class _Tile:
     op: simt.AllocShared
     size: int
     alignment: int
-    life: Lifetime
+    life: Interval
 
 
 def allocate(kernel: simt.Kernel) -> None:

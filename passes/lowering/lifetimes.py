@@ -1,14 +1,13 @@
 """From where to where in the program each allocation of shared memory holds what may still be read.
 
-Ops are numbered as they stand in the text; control flow is structured, so a lifetime is an interval. It begins with
-the first access and ends with the last, and covers all of a loop in which memory made outside it is used.
+Control flow is structured, so a lifetime is an interval of the text. It begins with the first access and ends with
+the last, and covers all of a loop in which memory made outside it is used.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,46 +16,20 @@ from tileopt.dialects import gpu, simt
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
-
-_LOOPS = (scf.ForOp, scf.WhileOp)
-
-
-@dataclass(frozen=True, slots=True)
-class Lifetime:
-    """Numbers of the first and the last op, both included."""
-
-    first: int
-    last: int
-
-    def meets(self, other: Lifetime) -> bool:
-        return self.first <= other.last and other.first <= self.last
+from tileopt.passes.intervals import LOOPS, Interval, Order, widest_loop
 
 
-def lifetimes(kernel: simt.Kernel) -> dict[simt.AllocShared, Lifetime]:
+def lifetimes(kernel: simt.Kernel) -> dict[simt.AllocShared, Interval]:
     """The lifetime of each allocation in `kernel` that is used, in the order of the text."""
-    order = _Order(kernel)
-    found: dict[simt.AllocShared, Lifetime] = {}
+    order = Order(kernel)
+    waits = [n for op, n in order.number.items() if isinstance(op, gpu.CpAsyncWait) and not op.pending.value.data]
+    found: dict[simt.AllocShared, Interval] = {}
     for op in order.number:
         if isinstance(op, simt.AllocShared):
             uses = list(_uses(op))
             if uses:
-                found[op] = _lifetime(op, uses, order)
+                found[op] = _lifetime(op, uses, order, waits)
     return found
-
-
-class _Order:
-    """The number of each op, and that of the last op in it."""
-
-    def __init__(self, kernel: simt.Kernel) -> None:
-        self.number = {op: number for number, op in enumerate(walk(kernel))}
-        self.end = dict(self.number)
-        for op in reversed(self.number):
-            parent = op.parent_op()
-            if parent is not None and op is not kernel:
-                self.end[parent] = max(self.end[parent], self.end[op])
-        self.waits = [
-            n for op, n in self.number.items() if isinstance(op, gpu.CpAsyncWait) and not op.pending.value.data
-        ]
 
 
 def _uses(alloc: simt.AllocShared) -> Iterator[Operation]:
@@ -70,15 +43,14 @@ def _uses(alloc: simt.AllocShared) -> Iterator[Operation]:
         seen.add(value)
         for use in value.uses:
             user = use.operation
-            for carried in _aliases(user):
-                pending.append(carried)
+            pending += _aliases(user)
             if not isinstance(user, simt.Slot | simt.ViewBuffer):
                 yield user
             _refuse_carried(alloc, user)
 
 
 def _aliases(user: Operation) -> Iterator[SSAValue]:
-    """The buffers that may be the one that `user` takes: its results and blocks' arguments, and those of what it ends."""
+    """The buffers that may be the one that `user` takes: its results and blocks' arguments; those of what it ends."""
     for op in (user, user.parent_op()) if isinstance(user, scf.YieldOp | scf.ConditionOp) else (user,):
         if op is None or isinstance(op, simt.Kernel):
             continue
@@ -89,7 +61,7 @@ def _aliases(user: Operation) -> Iterator[SSAValue]:
 def _refuse_carried(alloc: simt.AllocShared, user: Operation) -> None:
     """One iteration's memory is the next one's too: a tile that was carried there would be overwritten."""
     loop = user.parent_op()
-    if isinstance(user, scf.YieldOp | scf.ConditionOp) and isinstance(loop, _LOOPS) and loop.is_ancestor(alloc):
+    if isinstance(user, scf.YieldOp | scf.ConditionOp) and isinstance(loop, LOOPS) and loop.is_ancestor(alloc):
         raise UnsupportedError(
             "allocate/carried-tile",
             "a tile in shared memory that is made in a loop is carried to the loop's next iteration",
@@ -99,14 +71,11 @@ def _refuse_carried(alloc: simt.AllocShared, user: Operation) -> None:
         )
 
 
-def _lifetime(alloc: simt.AllocShared, uses: list[Operation], order: _Order) -> Lifetime:
+def _lifetime(alloc: simt.AllocShared, uses: list[Operation], order: Order, waits: list[int]) -> Interval:
     home = _home(alloc, uses)
-    first = min(order.number[_widest_loop(op, home)] for op in uses)
-    last = max(order.end[_widest_loop(op, home)] for op in uses)
-    for op in uses:
-        if isinstance(op, gpu.CpAsync):
-            last = max(last, _arrival(op, home, order))
-    return Lifetime(first, last)
+    life = order.around(uses, home)
+    arrivals = [_arrival(op, home, order, waits) for op in uses if isinstance(op, gpu.CpAsync)]
+    return Interval(life.first, max([life.last, *arrivals]))
 
 
 def _home(alloc: simt.AllocShared, uses: list[Operation]) -> Block:
@@ -120,22 +89,10 @@ def _home(alloc: simt.AllocShared, uses: list[Operation]) -> Block:
     return home
 
 
-def _widest_loop(op: Operation, home: Block) -> Operation:
-    """The outermost loop around `op` in the block `home`, or `op` itself."""
-    widest = op
-    while op.parent is not home:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-        if isinstance(op, _LOOPS):
-            widest = op
-    return widest
-
-
-def _arrival(copy: gpu.CpAsync, home: Block, order: _Order) -> int:
-    """The end of the last op during which an asynchronous copy may still write."""
-    loop = _widest_loop(copy, home)
+def _arrival(copy: gpu.CpAsync, home: Block, order: Order, waits: list[int]) -> int:
+    """The end of the last op during which an asynchronous copy may still write. `waits`: for all that is in flight."""
+    loop = widest_loop(copy, home)
     if loop is not copy and any(isinstance(op, gpu.CpAsyncWait) for op in walk(loop)):
         return order.end[loop]  # its groups are waited for in the loop that makes them
-    after = bisect_left(order.waits, order.number[copy])
-    return order.waits[after] if after < len(order.waits) else len(order.number)
+    after = bisect_left(waits, order.number[copy])
+    return waits[after] if after < len(waits) else len(order.number)

@@ -1,0 +1,188 @@
+"""lower-pipe: channels become rings of shared memory and groups of asynchronous copies.
+
+From: simt+pipe+gpu. To: simt+gpu. Invariant: no channels.
+
+Every thread copies its part of a tile, and waits for its own copies by counting groups; `insert-fences` adds the
+barriers that make them visible to the others and keep a slot from being filled while it is read. So acquire and
+release need no code. A copy that the hardware cannot make asynchronously (its elements do not lie side by side in
+the array and the tile for 4 bytes, or it pads with something else than zero), and every copy on a target without
+asynchronous ones, goes through registers at the same point of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import gpu, pipe, simt
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.layout import WARP_SIZE, Coord, Layout, coalesced, pow2_divisor
+from tileopt.dialects.target import Feature, Target, target_of
+from tileopt.dialects.tile_types import BufferType
+from tileopt.dialects.verifier import walk
+from tileopt.passes.layout.access import memory_order, unit_axis
+from tileopt.passes.lowering.linear_forms import constant_of
+
+MIN_COPY_BYTES, MAX_COPY_BYTES = 4, 16  # of cp.async
+
+
+@dataclass(frozen=True)
+class LowerPipe(ModulePass):
+    name = "lower-pipe"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, simt.Kernel):
+                lower_pipe(kernel)
+
+
+def lower_pipe(kernel: simt.Kernel) -> None:
+    """Lowers the channels of `kernel` in place."""
+    ops = [op for op in walk(kernel) if isinstance(op, _LOWERED)]
+    if not ops:
+        return
+    threads = kernel.attributes.get(simt.THREADS)
+    assert isinstance(threads, IntegerAttr)
+    lowering = _Lowering(target_of(kernel), max(1, threads.value.data // WARP_SIZE))
+    for op in ops:
+        lowering.lower(op)
+    for op in reversed(ops):
+        assert op.parent is not None
+        op.parent.erase_op(op)
+
+
+_LOWERED = (pipe.Channel, pipe.Acquire, pipe.Copy, pipe.Commit, pipe.Wait, pipe.Release)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    target: Target
+    num_warps: int
+    rings: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
+    indices: dict[tuple[SSAValue, int, Block], SSAValue] = field(default_factory=dict)
+
+    def lower(self, op: Operation) -> None:
+        """Puts what takes the place of `op` in front of it."""
+        asynchronous = self.target.has(Feature.CP_ASYNC)
+        match op:
+            case pipe.Channel():
+                self.rings[op.result] = [self.ring(op, member) for member in pipe.channel_type(op.result).members.data]
+            case pipe.Copy():
+                self.copy(op)
+            case pipe.Commit() if asynchronous:
+                _emit(op, gpu.CpAsyncCommit)
+            case pipe.Wait():
+                if asynchronous:
+                    _emit(op, gpu.CpAsyncWait, properties={"pending": op.pending})
+                for member, tile in enumerate(op.tiles):
+                    slot = self.slot(op, op.channel, op.iteration, member)
+                    slot.name_hint = tile.name_hint
+                    tile.replace_all_uses_with(slot)
+            case _:
+                pass
+
+    def ring(self, op: pipe.Channel, member: BufferType) -> SSAValue:
+        slots = pipe.channel_type(op.result).slots.data
+        properties: dict[str, Attribute] = {"slots": IntegerAttr(slots, i64)} if slots > 1 else {}
+        return _emit(op, simt.AllocShared, results=[member], properties=properties).results[0]
+
+    def slot(self, at: Operation, channel: SSAValue, iteration: SSAValue, member: int) -> SSAValue:
+        """The tile that iteration number `iteration` uses."""
+        ring = self.rings[channel][member]
+        slots = pipe.channel_type(channel).slots.data
+        if slots == 1:
+            return ring
+        return _emit(at, simt.Slot, [ring, self.index(at, iteration, slots)], [ring.type]).results[0]
+
+    def index(self, at: Operation, iteration: SSAValue, slots: int) -> SSAValue:
+        """`iteration` modulo `slots`, computed once in a block."""
+        assert at.parent is not None
+        key = (iteration, slots, at.parent)
+        if key not in self.indices:
+            known = constant_of(iteration)
+            if known is not None:
+                index = _number(at, known % slots)
+            elif slots & (slots - 1) == 0:
+                index = _emit(at, arith.AndIOp, [iteration, _number(at, slots - 1)], [i64]).results[0]
+            else:
+                index = _emit(at, arith.RemUIOp, [iteration, _number(at, slots)], [i64]).results[0]
+            self.indices[key] = index
+        return self.indices[key]
+
+    def copy(self, op: pipe.Copy) -> None:
+        buffer = self.slot(op, op.channel, op.iteration, op.member.value.data)
+        type_ = buffer.type
+        assert isinstance(type_, BufferType)
+        vector = side_by_side(op.view, type_, 1 if op.vector is None else op.vector.value.data)
+        bytes_each = bit_width(type_.element_type) // 8
+        layout = copy_layout(type_.get_shape(), memory_order(op.view), vector, self.num_warps)
+        vector = min(vector, layout.contiguous(memory_order(op.view)[-1])) if type_.rank else 1
+        properties = {k: v for k, v in op.properties.items() if k in ("padding", "bounds")}
+        properties["layout"] = LayoutAttr.of(layout)
+        if self.target.has(Feature.CP_ASYNC) and vector * bytes_each >= MIN_COPY_BYTES and not _pads(op):
+            properties["vector"] = IntegerAttr(vector, i64)
+            _emit(op, gpu.CpAsync, [op.view, *op.offsets, buffer], properties=properties)
+            return
+        if op.vector is not None:
+            properties["vector"] = op.vector
+        properties["shape"] = DenseArrayBase.from_list(i64, list(type_.get_shape()))
+        fragment = VectorType(type_.element_type, [layout.registers])
+        loaded = _emit(op, simt.FragmentLoad, [op.view, *op.offsets], [fragment], properties).results[0]
+        _emit(op, simt.SharedStore, [loaded, buffer], properties={"layout": properties["layout"]})
+
+
+def _pads(op: pipe.Copy) -> bool:
+    """Whether elements outside are something else than zeros."""
+    return op.padding is not None and str(op.padding.value.data) not in ("0", "0.0")
+
+
+def side_by_side(view: SSAValue, buffer: BufferType, vector: int) -> int:
+    """Of `vector` elements that lie together in the array, how many one copy can move to the buffer."""
+    shared = buffer.shared_layout
+    fast = unit_axis(view)
+    if fast is None or not shared.shape or shared.order[-1] != fast:
+        return 1
+    run = min(vector, MAX_COPY_BYTES * 8 // bit_width(buffer.element_type), pow2_divisor(shared.shape[fast]))
+    if shared.bits:
+        run = min(run, 1 << shared.base)
+    for axis, stride in enumerate(shared.strides):
+        if axis != fast and shared.shape[axis] > 1:
+            run = min(run, pow2_divisor(stride))
+    return max(1, run)
+
+
+def copy_layout(shape: Coord, order: Coord, vector: int, num_warps: int) -> Layout:
+    """Who copies what: `vector` elements at once even where that leaves warps without work, which hold replicas."""
+    busy = num_warps
+    while busy > 1 and prod(shape) < busy * WARP_SIZE * vector:
+        busy //= 2
+    layout = coalesced(shape, order, vector, busy)
+    idle = num_warps.bit_length() - busy.bit_length()
+    return Layout(layout.shape, layout.regs, layout.lanes, layout.warps + ((0,) * len(shape),) * idle)
+
+
+def _number(at: Operation, value: int) -> SSAValue:
+    return _emit(at, arith.ConstantOp, results=[i64], properties={"value": IntegerAttr(value, i64)}).results[0]
+
+
+def _emit(
+    at: Operation,
+    op_type: type[Operation],
+    operands: Sequence[SSAValue] = (),
+    results: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+) -> Operation:
+    """A new op in front of `at`, with its place in the source."""
+    op = op_type.create(operands=operands, result_types=results, properties=properties or {})
+    op.location = at.location
+    assert at.parent is not None
+    at.parent.insert_op_before(op, at)
+    return op

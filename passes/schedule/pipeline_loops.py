@@ -1,0 +1,229 @@
+"""pipeline-loops: what a loop reads from arrays is on its way some iterations before it is used.
+
+From: tile. To: tile+pipe. Invariant: tiles that cross iterations do so through a `pipe.channel` alone; each of a
+loop's iterations waits for, copies into, commits and releases its slots in the same order whatever the trip count.
+
+A loop is pipelined where its body stages loaded tiles (`tile.stage(tile.load)`), the target copies asynchronously,
+and it is certain that the copies may be made early: the offsets follow from the induction variable and from values
+made outside, the array is not written in the loop, and the loop contains no loop that was pipelined. Views that are
+different arguments do not overlap; the host checks it.
+
+The channel has `tile.num_stages` slots, or as many as the target likes, fewer where shared memory or the trip count
+is too small; with fewer than two the loop stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import pipe, tile
+from tileopt.dialects.diagnostics import UnsupportedError, location_of
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.target import Feature, Target, target_of
+from tileopt.dialects.tile_types import BufferType, ViewType
+from tileopt.passes.intervals import Order
+from tileopt.passes.layout.buffers import staged_layout
+from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
+
+NUM_STAGES = "tile.num_stages"
+MIN_COPY_BYTES = 4  # of cp.async
+# Shared memory that is left for what later passes put there: partial results of reductions across warps.
+RESERVED_BYTES = 2048
+
+
+@dataclass(frozen=True)
+class PipelineLoops(ModulePass):
+    name = "pipeline-loops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, tile.Kernel):
+                pipeline_loops(kernel)
+
+
+def pipeline_loops(kernel: tile.Kernel) -> None:
+    """Pipelines the loops of `kernel`, innermost first."""
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
+    if not loops:
+        return
+    stages = _stages(kernel)
+    target = target_of(kernel)
+    if not target.has(Feature.CP_ASYNC):
+        return
+    wanted = target.default_stages if stages is None else stages
+    for loop in reversed(loops):  # an inner loop stands after the one around it
+        streams = find_streams(loop)
+        if streams:
+            slots = _slots(kernel, loop, streams, wanted, target)
+            if slots >= 2:
+                rewrite(loop, streams, slots)
+
+
+def _stages(kernel: tile.Kernel) -> int | None:
+    given = kernel.attributes.get(NUM_STAGES)
+    if given is None:
+        return None
+    if not isinstance(given, IntegerAttr) or given.value.data < 1:
+        raise UnsupportedError(
+            "kernel/num-stages",
+            f"num_stages = {_shown(given)}: a loop has at least one stage",
+            location=location_of(kernel),
+            help="1 turns pipelining off; leave num_stages out to have the compiler choose",
+        )
+    return given.value.data
+
+
+def _shown(given: Attribute) -> str:
+    return str(given.value.data) if isinstance(given, IntegerAttr) else str(given)
+
+
+# --- what may be pipelined -------------------------------------------------------------------------------------------
+
+
+def find_streams(loop: scf.ForOp) -> list[Stream]:
+    """The loads in the body of `loop` that may be made some iterations early, in the order of the text."""
+    inside = [op for op in loop.walk() if op is not loop]
+    if any(isinstance(op, pipe.Channel) for op in inside):
+        return []
+    written = _written(inside)
+    streams: list[Stream] = []
+    for op in loop.body.block.ops:
+        if not isinstance(op, tile.Stage):
+            continue
+        load = op.source.owner
+        if not isinstance(load, tile.Load) or load.parent is not loop.body.block or not load.result.has_one_use():
+            continue
+        if load.view in written or not _copies(load) or not _used_in(op, loop):
+            continue
+        address = address_slice(load, loop)
+        if address is not None:
+            streams.append(Stream(load, op, address))
+    return streams
+
+
+def _written(ops: list[Operation]) -> set[SSAValue]:
+    """The views that the ops may write."""
+    from xdsl.traits import MemoryEffectKind, get_effects
+
+    views: set[SSAValue] = set()
+    for op in ops:
+        taken = [v for v in op.operands if isinstance(v.type, ViewType)]
+        if taken and not op.regions:
+            effects = get_effects(op)
+            if effects is None or any(e.kind == MemoryEffectKind.WRITE for e in effects):
+                views.update(taken)
+    return views
+
+
+def _copies(load: tile.Load) -> bool:
+    """Whether an asynchronous copy can do what the load does: at least 4 bytes at once, and zeros outside."""
+    vector = 1 if load.vector is None else load.vector.value.data
+    if vector * bit_width(load.result.type) // 8 < MIN_COPY_BYTES:
+        return False
+    match load.padding:
+        case None:
+            return True
+        case FloatAttr(value=value):
+            return str(value.data) == "0.0"  # -0.0 has other bits
+        case IntegerAttr(value=value):
+            return value.data == 0
+        case _:
+            return False
+
+
+def _used_in(stage: tile.Stage, loop: scf.ForOp) -> bool:
+    last = loop.body.block.last_op
+    return all(use.operation is not last and loop.is_ancestor(use.operation) for use in stage.result.uses)
+
+
+def address_slice(load: tile.Load, loop: scf.ForOp) -> list[Operation] | None:
+    """The ops in the body that compute the load's operands, in order; None where they depend on more than the
+    induction variable and what is made outside, or are not pure."""
+    body = loop.body.block
+    needed: set[Operation] = set()
+    pending = list(load.operands)
+    while pending:
+        value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation):
+            if op is body and value is not body.args[0]:
+                return None
+            continue
+        if op in needed or not loop.is_ancestor(op):
+            continue
+        if op.parent is not body or not _is_repeatable(op):
+            return None
+        needed.add(op)
+        pending += op.operands
+    return [op for op in body.ops if op in needed]
+
+
+def _is_repeatable(op: Operation) -> bool:
+    from xdsl.traits import is_side_effect_free
+
+    # xDSL leaves some integer ops of `arith` without a word on their effects.
+    return not op.regions and (op.name.startswith("arith.") or is_side_effect_free(op))
+
+
+# --- how many slots --------------------------------------------------------------------------------------------------
+
+
+def _slots(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream], wanted: int, target: Target) -> int:
+    trips = constant_trips(loop)
+    slots = wanted if trips is None else min(wanted, trips)
+    each = sum(staged_bytes(s.stage.result.type) for s in streams)
+    room = target.shared_bytes - RESERVED_BYTES - _elsewhere(kernel, loop, streams)
+    return min(slots, max(0, room) // each)
+
+
+def staged_bytes(type_: Attribute) -> int:
+    """Bytes of a staged tile in the layout that it will probably have."""
+    assert isinstance(type_, BufferType)
+    layout = staged_layout(type_.get_shape(), type_.element_type, tuple(range(type_.rank)))
+    return layout.size * bit_width(type_.element_type) // 8
+
+
+def _elsewhere(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream]) -> int:
+    """Bytes of shared memory that others need while the loop runs: staged tiles and other loops' channels that live
+    then, and the way of a computed operand to its product."""
+    order = Order(kernel)
+    during = order.of(loop)
+    own = {s.stage for s in streams}
+    total = crossing = 0
+    for op in order.number:
+        match op:
+            case tile.Stage() | pipe.Channel() if op not in own:
+                home = op.parent
+                assert home is not None
+                uses = list(_uses(op.results[0]))
+                if uses and order.around([op, *uses], home).meets(during):
+                    total += _bytes(op.results[0].type)
+            case tile.Mma() if loop.is_ancestor(op):
+                for value in (op.a, op.b):
+                    if isinstance(value.type, TensorType) and not isinstance(value.owner, tile.Unstage):
+                        as_buffer = BufferType.of(value.type.get_shape(), value.type.element_type)
+                        crossing = max(crossing, staged_bytes(as_buffer))
+    return total + crossing
+
+
+def _bytes(type_: Attribute) -> int:
+    if isinstance(type_, pipe.ChannelType):
+        return type_.slots.data * sum(map(staged_bytes, type_.members.data))
+    return staged_bytes(type_)
+
+
+def _uses(value: SSAValue) -> list[Operation]:
+    """The ops that take a staged tile, as it is or through another type."""
+    found: list[Operation] = []
+    for use in value.uses:
+        found.append(use.operation)
+        for result in use.operation.results:
+            if isinstance(result.type, BufferType):
+                found += _uses(result)
+    return found

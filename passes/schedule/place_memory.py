@@ -1,0 +1,186 @@
+"""place-memory: each operand of a product lies where its instruction wants it.
+
+From: tile, products with atoms. To: tile. Invariant: operands a and b of each `tile.mma` are buffers where the atom
+demands shared memory and tensors where it demands registers.
+
+A tile is staged once, whatever number of products takes it. Transposes and reshapes that only add or drop axes of
+extent 1 move behind the staging, where they cost nothing. Operands in registers that come straight from an array are
+staged too: the copy into shared memory can then follow the array's order, and be made ahead of time. What is computed
+in registers stays there; `assign-layouts` sees to its layout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import tile
+from tileopt.dialects.diagnostics import CompileError, location_of
+from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.target import Space, Target, target_of
+from tileopt.dialects.tile_types import BufferType, tile_shape
+from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+
+# An operand made before a loop stays in registers in it if it takes at most this many of a thread's; else it is read
+# from shared memory in each iteration.
+RESIDENT_REGISTERS = 32
+
+
+@dataclass(frozen=True)
+class PlaceMemory(ModulePass):
+    name = "place-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, tile.Kernel):
+                place_memory(kernel)
+
+
+def place_memory(kernel: tile.Kernel) -> None:
+    """Moves the operands of the products in `kernel`."""
+    products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
+    if not products:
+        return
+    target = target_of(kernel)
+    warps = kernel.attributes.get(NUM_WARPS)
+    placement = _Placement(warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
+    for product in products:
+        for index, space in enumerate(_spaces(product, target)):
+            operand = placement.moved(product, product.operands[index], space)
+            if operand is not product.operands[index]:
+                product.operands[index] = operand
+    placement.erase_unused()
+
+
+def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
+    if product.atom is None:
+        raise CompileError(
+            "schedule/no-atom",
+            "this product names no instruction yet",
+            location=location_of(product),
+            help="run map-tensor-cores before place-memory",
+        )
+    atom = target.atom(product.atom.data)
+    return atom.a_space, atom.b_space
+
+
+@dataclass(slots=True)
+class _Placement:
+    num_warps: int
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)  # a tile in registers, and the same in memory
+    fragments: dict[tuple[SSAValue, Block], SSAValue] = field(default_factory=dict)  # a buffer, as read in a block
+    passed: list[Operation] = field(default_factory=list)  # ops on tiles that have a twin on buffers
+
+    def moved(self, product: tile.Mma, operand: SSAValue, space: Space) -> SSAValue:
+        """The operand in that space."""
+        in_memory = isinstance(operand.type, BufferType)
+        if space is Space.SHARED and not in_memory:
+            return self.buffer(operand, product)
+        if space is Space.REGISTER and in_memory:
+            return self.fragment(operand, product)
+        if space is Space.REGISTER and _comes_from_array(operand):
+            return self.fragment(self.buffer(operand, product), product)
+        return operand
+
+    def buffer(self, value: SSAValue, product: tile.Mma) -> SSAValue:
+        """The buffer that holds a tile."""
+        if value not in self.buffers:
+            self.buffers[value] = self.make_buffer(value, product)
+        return self.buffers[value]
+
+    def make_buffer(self, value: SSAValue, product: tile.Mma) -> SSAValue:
+        op = value.owner
+        type_ = BufferType.of(tile_shape(value.type), element_type(value.type))
+        if isinstance(op, tile.Unstage):
+            self.passed.append(op)
+            return op.source
+        if isinstance(op, tile.Transpose):
+            self.passed.append(op)
+            properties: dict[str, Attribute] = {"permutation": op.permutation}
+            return _insert(tile.TransposeBuffer, self.buffer(op.source, product), type_, op, op, properties)
+        if isinstance(op, tile.Reshape) and _keeps_extents(op):
+            self.passed.append(op)
+            return _insert(tile.ReshapeBuffer, self.buffer(op.source, product), type_, op, op)
+        if isinstance(op, Operation):
+            after = op.next_op
+            assert after is not None, "a tile is not made by a terminator"
+            return _insert(tile.Stage, value, type_, op, after)
+        first = op.first_op
+        assert first is not None
+        return _insert(tile.Stage, value, type_, product, first)
+
+    def fragment(self, buffer: SSAValue, product: tile.Mma) -> SSAValue:
+        """A buffer as registers for `product`, read once for all products of a block."""
+        block = product.parent
+        home = buffer.owner.parent if isinstance(buffer, OpResult) else buffer.owner
+        assert block is not None and isinstance(home, Block)
+        if block is not home and self.registers(buffer.type) <= RESIDENT_REGISTERS:
+            block = home
+        key = (buffer, block)
+        if key not in self.fragments:
+            at: Operation = product
+            while at.parent is not block:
+                parent = at.parent_op()
+                assert parent is not None
+                at = parent
+            assert isinstance(buffer.type, BufferType)
+            type_ = TensorType(buffer.type.element_type, buffer.type.get_shape())
+            self.fragments[key] = _insert(tile.Unstage, buffer, type_, product, at)
+        return self.fragments[key]
+
+    def registers(self, type_: Attribute) -> int:
+        """32-bit registers of a thread that a tile takes, if no element is held twice."""
+        assert isinstance(type_, BufferType)
+        return prod(type_.get_shape()) * bit_width(type_.element_type) // (32 * 32 * self.num_warps)
+
+    def erase_unused(self) -> None:
+        for op in reversed(self.passed):
+            if op.parent is not None and not any(True for r in op.results for _ in r.uses):
+                op.parent.erase_op(op)
+
+
+def _keeps_extents(op: tile.Reshape) -> bool:
+    """Whether a reshape only adds or drops axes of extent 1."""
+    source, result = tile_shape(op.source.type), tile_shape(op.result.type)
+    return [n for n in source if n != 1] == [n for n in result if n != 1]
+
+
+def _comes_from_array(value: SSAValue) -> bool:
+    """Whether a tile is loaded, perhaps rearranged, and taken by products alone."""
+    op = value.owner
+    while isinstance(op, tile.Transpose) or (isinstance(op, tile.Reshape) and _keeps_extents(op)):
+        op = op.source.owner
+    return isinstance(op, tile.Load) and _only_multiplied(op.result)
+
+
+def _only_multiplied(value: SSAValue) -> bool:
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, tile.Transpose) or (isinstance(op, tile.Reshape) and _keeps_extents(op)):
+            if not _only_multiplied(op.result):
+                return False
+        elif not (isinstance(op, tile.Stage) or (isinstance(op, tile.Mma) and use.index < 2)):
+            return False
+    return True
+
+
+def _insert(
+    op_type: type[Operation],
+    source: SSAValue,
+    result: Attribute,
+    origin: Operation,
+    before: Operation,
+    properties: dict[str, Attribute] | None = None,
+) -> SSAValue:
+    """The result of a new op in front of `before` that comes from where `origin` does."""
+    op = op_type.create(operands=[source], result_types=[result], properties=properties or {})
+    op.location = origin.location
+    block = before.parent
+    assert block is not None
+    block.insert_op_before(op, before)
+    return op.results[0]
