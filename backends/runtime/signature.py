@@ -50,6 +50,7 @@ def array_spec(info: ArrayInfo) -> ArraySpec:
 
 # ---- signatures as text, for compiling without arrays ----
 
+_EXTENT = re.compile(r"\?(?::(\d+))?\Z|\d+\Z")
 _ARRAY = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*\Z")
 
 
@@ -57,7 +58,7 @@ def spec_of(parameter: Parameter, given: object) -> Spec:
     """A spec as the user of `compile` writes it: a Spec, `"f32[?, 128]"`, `"i64"`, or a constant's value.
 
     The text of an array promises what a fresh allocation keeps: row-major order and a 16-byte address. `?` is an extent
-    of which nothing is known, a number one whose divisor is.
+    of which nothing is known, `?:16` one that 16 divides, a number one whose divisor is known.
     """
     if isinstance(given, ArraySpec | ScalarSpec | ConstSpec):
         spec: Spec = given
@@ -88,13 +89,17 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         return ScalarSpec(name)
     words = [w.strip() for w in match.group(2).split(",")] if match.group(2).strip() else []
     extents: list[int | None] = []
+    factors: list[int] = []
     for word in words:
-        if word != "?" and not word.isdigit():
+        match = _EXTENT.match(word)
+        if match is None:
             raise launch_error(
-                "signature", f"'{parameter.name}' is given as \"{text}\": an extent is a number or ?, not '{word}'"
+                "signature",
+                f"'{parameter.name}' is given as \"{text}\": an extent is a number, ? or ?:16, not '{word}'",
             )
-        extents.append(None if word == "?" else int(word))
-    known = tuple(1 if n is None else DIVISOR[n & 15] for n in extents)
+        extents.append(int(word) if word.isdigit() else None)
+        factors.append(int(match.group(1) or match.group(0).lstrip("?") or 1))
+    known = tuple(DIVISOR[n & 15] for n in factors)
     strides, divisor = [], 1
     total: int | None = 1
     for extent, known_divisor in zip(reversed(extents), reversed(known), strict=True):
