@@ -61,11 +61,13 @@ class _Assigner:
         self.chosen: dict[SSAValue, Layout] = {}
         self.edges: dict[SSAValue, list[tuple[SSAValue, Rule]]] = {}
         self.classes: ValueClasses
+        self.ops: list[Operation] = []
+        self.products: dict[tile.Mma, ProductLayouts] = {}
 
     def run(self) -> None:
         _split_cheap_values(self.kernel)
         self.classes = collect(self.kernel)
-        ops = list(self.kernel.walk())
+        ops = self.ops = list(self.kernel.walk())
         for op in ops:
             self.relate(op)
         for op in ops:
@@ -122,21 +124,31 @@ class _Assigner:
         self.edges.setdefault(self.classes.find(source), []).append((result, rule))
 
     def product(self, op: tile.Mma) -> ProductLayouts:
+        """The layouts of a product, decided once: conversions between its operands do not change them."""
+        if op not in self.products:
+            self.products[op] = self.product_of(op)
+        return self.products[op]
+
+    def product_of(self, op: tile.Mma) -> ProductLayouts:
         assert op.atom is not None, "map-tensor-cores runs before assign-layouts"
         m, n = tile_shape(op.result.type)
         k = tile_shape(op.a.type)[1]
-        return product_layouts(
-            self.target.atom(op.atom.data), m, n, k, self.num_warps, self.rows_stay_in_warp(op.result)
-        )
+        return product_layouts(self.target.atom(op.atom.data), m, n, k, self.num_warps, self.rows_stay_in_warp(op))
 
-    def rows_stay_in_warp(self, value: SSAValue) -> bool:
-        """Is a value of this class reduced along its rows, or the left operand of another product?"""
-        root = self.classes.find(value)
-        for op in self.kernel.walk():
-            if isinstance(op, tile.Reduce) and self.classes.find(op.source) is root and op.axis.value.data == 1:
-                return True
-            if isinstance(op, tile.Mma) and isinstance(op.a.type, TensorType) and self.classes.find(op.a) is root:
-                return True
+    def rows_stay_in_warp(self, op: tile.Mma) -> bool:
+        """Are the accumulator's rows reduced, or is it the left operand of another product, or another product's
+        accumulator its own left operand? Then a warp that owns whole rows needs nothing of other warps."""
+        root = self.classes.find(op.result)
+        left = self.classes.find(op.a) if isinstance(op.a.type, TensorType) else None
+        for other in self.ops:
+            if isinstance(other, tile.Reduce):
+                if self.classes.find(other.source) is root and other.axis.value.data == 1:
+                    return True
+            elif isinstance(other, tile.Mma) and other is not op:
+                if self.classes.find(other.result) is left:
+                    return True
+                if isinstance(other.a.type, TensorType) and self.classes.find(other.a) is root:
+                    return True
         return False
 
     def pin_operands(self, op: tile.Mma) -> None:
