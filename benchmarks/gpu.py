@@ -1,0 +1,204 @@
+"""Speed on a GPU, ours and the peers in one run: copy, add, softmax, matrix product, attention.
+
+`python -m benchmarks --gpu [--quick]` prints rates and ratios; the errors are against PyTorch in float64.
+"""
+
+# ruff: noqa: B023  (each set of lambdas runs before its loop goes on)
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from benchmarks import triton_kernels
+from benchmarks.measure import Launch, Row, interleaved
+from rich.console import Console
+from rich.table import Table
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import tileopt
+from tileopt import tile
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+from attention import attention
+from matmul import matmul
+from softmax import softmax
+from vector_add import vector_add
+
+Tensor = torch.Tensor
+
+
+@tile.kernel
+def copy(x: tile.In, out: tile.Out, BLOCK: tile.Const[int] = 1024):
+    i = tile.bid(0)
+    tile.store(out, (i,), tile.load(x, (i,), (BLOCK,)))
+
+
+def error_of(out: Tensor, reference: Tensor) -> float:
+    difference = (out.double() - reference.double()).norm() / reference.double().norm()
+    return float(difference) if bool(torch.isfinite(difference)) else math.inf
+
+
+def fresh(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(*shape, device="cuda").to(dtype)
+
+
+def poisoned(like: Tensor) -> Tensor:
+    return torch.full_like(like, float("nan"))
+
+
+def finish(row: Row, amount: float, rivals: dict[str, Launch], out: Tensor, reference: Tensor) -> Row:
+    """Checks ours, then times all. `amount`: bytes or operations of one launch; rates are in units of 1e12 a second."""
+    rivals["tileopt"]()
+    torch.cuda.synchronize()
+    row.error = error_of(out, reference)
+    for name, ms in interleaved(rivals).items():
+        row.rates[name] = amount / ms / 1e9
+    return row
+
+
+def elementwise() -> Iterator[Row]:
+    n = 1 << 28
+    for dtype in (torch.float32, torch.bfloat16):
+        size = dtype.itemsize
+        x, y = fresh(n, dtype=dtype), fresh(n, dtype=dtype)
+        out, theirs, third = poisoned(x), torch.empty_like(x), torch.empty_like(x)
+        block = 16 * 128 // size * 2
+        rivals: dict[str, Launch] = {
+            "tileopt": lambda: copy[(n // block,)](x, out, BLOCK=block),
+            "torch": lambda: theirs.copy_(x),
+        }
+        yield finish(Row(f"copy {str(dtype)[6:]}", "TB/s"), 2 * n * size, rivals, out, x)
+        rivals = {
+            "tileopt": lambda: vector_add[(n // block,)](x, y, out, BLOCK=block),
+            "torch": lambda: torch.add(x, y, out=theirs),
+            "triton": lambda: triton_kernels.add[(n // 1024,)](x, y, third, n, BLOCK=1024),
+        }
+        yield finish(Row(f"add {str(dtype)[6:]}", "TB/s"), 3 * n * size, rivals, out, x + y)
+    n = (1 << 26) + 3
+    x, y = fresh(n + 1)[1:], fresh(n + 1)[1:]
+    out, theirs = poisoned(x), torch.empty(n, device="cuda")
+    rivals = {
+        "tileopt": lambda: vector_add[(tileopt.cdiv(n, 1024),)](x, y, out),
+        "torch": lambda: torch.add(x, y, out=theirs),
+    }
+    yield finish(Row("add float32, unaligned", "TB/s"), 3 * n * 4, rivals, out, x + y)
+
+
+def rows() -> Iterator[Row]:
+    for columns in (1024, 4096, 8192, 12345):
+        count = (1 << 28) // columns
+        x = fresh(count, columns)
+        out, theirs, third = poisoned(x), torch.empty_like(x), torch.empty_like(x)
+        width = 1 << (columns - 1).bit_length()
+        warps = max(4, min(16, width // 1024))
+        rivals: dict[str, Launch] = {
+            "tileopt": lambda: softmax[(count,)](x, out, COLUMNS=width),
+            "copy": lambda: theirs.copy_(x),
+            "torch": lambda: torch.softmax(x, -1, out=theirs),
+            "triton": lambda: triton_kernels.softmax[(count,)](
+                x, third, columns, x.stride(0), BLOCK=width, num_warps=warps
+            ),
+        }
+        yield finish(
+            Row(f"softmax {count}x{columns}", "TB/s"), 2 * x.numel() * 4, rivals, out, torch.softmax(x.double(), -1)
+        )
+
+
+def products(quick: bool) -> Iterator[Row]:
+    for n in (2048, 4096) if quick else (1024, 2048, 4096, 8192):
+        for form in ("NN", "NT"):
+            a = fresh(n, n, dtype=torch.bfloat16)
+            b = fresh(n, n, dtype=torch.bfloat16)
+            if form == "NT":
+                b = b.t()
+            out = poisoned(a)
+            theirs, third = torch.empty_like(out), torch.empty_like(out)
+            bm, bn, bk = 128, 128, 32
+            grid = (tileopt.cdiv(n, bm), tileopt.cdiv(n, bn))
+
+            def by_triton(n: int = n, a: Tensor = a, b: Tensor = b, third: Tensor = third) -> None:
+                triton_kernels.matmul[(n // 128 * (n // 256),)](
+                    a, b, third, n, n, n, a.stride(0), a.stride(1), b.stride(0), b.stride(1), n,
+                    BM=128, BN=256, BK=64, GROUP=8, num_warps=8, num_stages=3,
+                )  # fmt: skip
+
+            rivals: dict[str, Launch] = {
+                "tileopt": lambda: matmul[grid](a, b, out, BM=bm, BN=bn, BK=bk),
+                "cuBLAS": lambda: torch.mm(a, b, out=theirs),
+                "triton": by_triton,
+            }
+            reference = a.double() @ b.double()
+            yield finish(Row(f"bf16 product {form} {n}", "TFLOP/s"), 2.0 * n**3, rivals, out, reference)
+            del reference
+
+
+def attentions(quick: bool) -> Iterator[Row]:
+    for length in (4096,) if quick else (4096, 8192):
+        for causal in (False, True):
+            heads, d = 64 * 4096 // length, 128
+            q, k, v = (fresh(1, heads, length, d, dtype=torch.bfloat16) for _ in range(3))
+            out, third = poisoned(q), torch.empty_like(q)
+            scale = math.log2(math.e) / math.sqrt(d)
+            flat = [t.view(heads, length, d) for t in (q, k, v, out)]
+
+            def cudnn(q: Tensor = q, k: Tensor = k, v: Tensor = v, causal: bool = causal) -> Tensor:
+                with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                    return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+            rivals: dict[str, Launch] = {
+                "tileopt": lambda: attention[(length // 64, heads)](*flat, scale, D=d, CAUSAL=causal),
+                "cuDNN": cudnn,
+                "triton": lambda: triton_kernels.attention[(length // 128, heads)](
+                    q, k, v, third, length, scale, D=d, BM=128, BN=64, CAUSAL=causal, num_warps=8, num_stages=3
+                ),
+            }
+            reference = F.scaled_dot_product_attention(
+                q[:, :2].double(), k[:, :2].double(), v[:, :2].double(), is_causal=causal
+            )
+            work = 4.0 * heads * length**2 * d * (0.5 if causal else 1.0)
+            name = f"attention d{d} {length}{' causal' if causal else ''}"
+            yield finish(Row(name, "TFLOP/s"), work, rivals, out[:, :2], reference)
+
+
+def show(rows_: list[Row], console: Console) -> None:
+    table = Table("work", "unit", "tileopt", "peers", "ratio to each", "error")
+    for row in rows_:
+        digits = 2 if row.unit == "TB/s" else 0
+        peers = {name: rate for name, rate in row.rates.items() if name != "tileopt"}
+        table.add_row(
+            row.work,
+            row.unit,
+            f"{row.rates['tileopt']:.{digits}f}",
+            ", ".join(f"{name} {rate:.{digits}f}" for name, rate in peers.items()),
+            ", ".join(f"{row.ratio(name):.3f}" for name in peers),
+            f"{row.error:.1e}",
+        )
+    console.print(table)
+
+
+def main(quick: bool = False, only: str = "") -> None:
+    console = Console(width=150)
+    console.print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "elementwise": elementwise,
+        "rows": rows,
+        "products": lambda: products(quick),
+        "attention": lambda: attentions(quick),
+    }
+    done: list[Row] = []
+    for name, part in parts.items():
+        if only not in name:
+            continue
+        try:
+            for row in part():
+                done.append(row)
+                torch.cuda.empty_cache()
+        except Exception as error:  # one part's failure must not cost the others their figures
+            console.print(f"{name}: {type(error).__name__}: {error}", markup=False)
+    show(done, console)
