@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: import, compile and CPU times; `--gpu`: speed on a GPU beside its libraries; `--quick`: less."""
+"""`python -m benchmarks`: import, compile and CPU times; `--gpu`: kernels on a GPU beside its libraries."""
 
 from __future__ import annotations
 

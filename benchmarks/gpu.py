@@ -10,17 +10,16 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from benchmarks import triton_kernels
-from benchmarks.measure import Launch, Row, interleaved
 from rich.console import Console
 from rich.table import Table
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import tileopt
+from benchmarks import triton_kernels
+from benchmarks.measure import Launch, Row, interleaved
 from tileopt import tile
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))

@@ -1,0 +1,1 @@
+"""Speed: ours and the peers in one run, as ratios."""
