@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Output, TargetBackend
 from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia.memory import GLOBAL
+from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
 from tileopt.dialects.target import Target
@@ -59,9 +62,7 @@ def _define_arguments(emitter: Emitter) -> list[str]:
         unit = None if contract is None else contract.unit_axis
         align = types.bytes_of(types.llvm_type(type_.element_type))
         align = align if contract is None else max(align, contract.align)
-        # The runtime lets no owned array of a launch overlap another, and what is shared is only read.
-        read_only = "" if type_.owned else "readonly "
-        out.append(f"{GLOBAL} noalias {read_only}captures(none) align {align} %a{index}")
+        out.append(f"{GLOBAL} {_aliasing(argument)}align {align} %a{index}")
         out += [f"i64 {EXTENT} %a{index}.n{axis}" for axis in axes]
         out += [f"i64 %a{index}.s{axis}" for axis in axes]
         size += 8 + 16 * type_.rank
@@ -80,6 +81,18 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             location=location_of(emitter.kernel),
         )
     return out
+
+
+def _aliasing(view: SSAValue) -> str:
+    """What LLVM may assume: the runtime lets no owned array of a launch overlap another, and what is shared is only read.
+
+    Of an array that is both read and written LLVM must think that a barrier changes it: other threads may have.
+    """
+    assert isinstance(view.type, ViewType)
+    if not view.type.owned:
+        return "noalias readonly captures(none) "
+    written_only = all(isinstance(use.operation, simt.FragmentStore | simt.Dim) for use in view.uses)
+    return "noalias captures(none) " if written_only else ""
 
 
 def _check_limits(emitter: Emitter, target: Target) -> None:

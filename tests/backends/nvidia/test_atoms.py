@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
+from llvm_simulator import FORMULAS
 
 from tileopt.backends.nvidia.atoms.fma import FMA
 from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MMA_SYNC
@@ -13,49 +12,6 @@ from tileopt.backends.nvidia.atoms.table import ALL, legal_atoms
 from tileopt.backends.nvidia.targets import nvidia_target
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.target import Atom, Fragment
-
-Formula = Callable[[int, int, int], tuple[int, int]]  # (i, groupID, threadID_in_group) -> (row, column)
-
-
-def pairs(i: int, g: int, t: int) -> tuple[int, int]:
-    """The accumulator of every shape with M = 16: row = groupID for c0, c1, else groupID + 8."""
-    return (g if i < 2 else g + 8), t * 2 + (i & 1)
-
-
-FORMULAS: dict[tuple[int, int, int, int], dict[str, Formula]] = {  # m, n, k, bits of an operand's element
-    (16, 8, 8, 16): {
-        "a": lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)),
-        "b": lambda i, g, t: (t * 2 + i, g),
-        "acc": pairs,
-    },
-    (16, 8, 16, 16): {
-        "a": lambda i, g, t: (
-            g if 0 <= i < 2 or 4 <= i < 6 else g + 8,
-            t * 2 + (i & 1) if i < 4 else t * 2 + (i & 1) + 8,
-        ),
-        "b": lambda i, g, t: (t * 2 + (i & 1) if i < 2 else t * 2 + (i & 1) + 8, g),
-        "acc": pairs,
-    },
-    (16, 8, 32, 8): {
-        "a": lambda i, g, t: (
-            g if 0 <= i < 4 or 8 <= i < 12 else g + 8,
-            t * 4 + (i & 3) if i < 8 else t * 4 + (i & 3) + 16,
-        ),
-        "b": lambda i, g, t: (t * 4 + (i & 3) if i < 4 else t * 4 + (i & 3) + 16, g),
-        "acc": pairs,
-    },
-    (8, 8, 16, 8): {
-        "a": lambda i, g, t: (g, t * 4 + i),
-        "b": lambda i, g, t: (t * 4 + i, g),
-        "acc": lambda i, g, t: (g, t * 2 + i),
-    },
-    (8, 8, 4, 64): {
-        "a": lambda i, g, t: (g, t),
-        "b": lambda i, g, t: (t, g),
-        "acc": lambda i, g, t: (g, t * 2 + (i & 1)),
-    },
-}
-
 
 def placed(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
     """(register, lane) -> (row, column) of a fragment."""

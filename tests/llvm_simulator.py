@@ -1,0 +1,528 @@
+"""Runs the LLVM IR text of a GPU kernel on NumPy arrays, all threads of a block in lockstep.
+
+An independent reading of what the NVIDIA backend writes: addresses, masks, words, inline PTX. Branches must be the same
+for all threads. Every access is checked: it lies in one array, is aligned to its size, and what no thread may touch is
+not touched. `ldmatrix`, `mma.sync`, `shfl` and `cp.async` do what the PTX ISA manual says, with its formulas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+DTYPES: dict[str, Any] = {
+    "i1": np.bool_, "i8": np.uint8, "i16": np.uint16, "i32": np.uint32, "i64": np.uint64, "half": np.float16,
+    "bfloat": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64,
+}  # fmt: skip
+PTX_TYPES = {
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "s8": np.int8, "s32": np.int32,
+    "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
+}  # fmt: skip
+REGION = 1 << 40  # arrays lie this far apart
+SHARED = 1 << 60
+
+# "Matrix Fragments for mma.*": (i, groupID, threadID_in_group) -> (row, column), by (m, n, k) and an operand's bits.
+Formula = Callable[[int, int, int], tuple[int, int]]
+
+
+def _pairs(i: int, g: int, t: int) -> tuple[int, int]:
+    return (g if i < 2 else g + 8), t * 2 + (i & 1)
+
+
+FORMULAS: dict[tuple[int, int, int, int], dict[str, Formula]] = {
+    (16, 8, 8, 16): {
+        "a": lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)),
+        "b": lambda i, g, t: (t * 2 + i, g),
+        "acc": _pairs,
+    },
+    (16, 8, 16, 16): {
+        "a": lambda i, g, t: (
+            g if 0 <= i < 2 or 4 <= i < 6 else g + 8,
+            t * 2 + (i & 1) if i < 4 else t * 2 + (i & 1) + 8,
+        ),
+        "b": lambda i, g, t: (t * 2 + (i & 1) if i < 2 else t * 2 + (i & 1) + 8, g),
+        "acc": _pairs,
+    },
+    (16, 8, 32, 8): {
+        "a": lambda i, g, t: (
+            g if 0 <= i < 4 or 8 <= i < 12 else g + 8,
+            t * 4 + (i & 3) if i < 8 else t * 4 + (i & 3) + 16,
+        ),
+        "b": lambda i, g, t: (t * 4 + (i & 3) if i < 4 else t * 4 + (i & 3) + 16, g),
+        "acc": _pairs,
+    },
+    (8, 8, 16, 8): {
+        "a": lambda i, g, t: (g, t * 4 + i),
+        "b": lambda i, g, t: (t * 4 + i, g),
+        "acc": lambda i, g, t: (g, t * 2 + i),
+    },
+    (8, 8, 4, 64): {
+        "a": lambda i, g, t: (g, t),
+        "b": lambda i, g, t: (t, g),
+        "acc": lambda i, g, t: (g, t * 2 + (i & 1)),
+    },
+}
+
+
+class Fault(Exception):
+    """The kernel did what no kernel may do."""
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas outside brackets and quotes."""
+    parts, depth, start, quoted = list[str](), 0, 0, False
+    for at, c in enumerate(text):
+        if c == '"':
+            quoted = not quoted
+        elif not quoted and c in "([{<":
+            depth += 1
+        elif not quoted and c in ")]}>":
+            depth -= 1
+        elif c == "," and not depth and not quoted:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+@dataclass
+class Block:
+    """One block of threads: registers, shared memory, copies under way."""
+
+    threads: int
+    index: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    memory: dict[int, Array]
+    values: dict[str, Any] = field(default_factory=dict)
+    open_copies: list[Callable[[], None]] = field(default_factory=list)
+    groups: list[list[Callable[[], None]]] = field(default_factory=list)
+
+    # --- operands ------------------------------------------------------------------------------------------------
+
+    def value(self, type_: str, text: str) -> Any:
+        type_ = _type(type_)
+        if text.startswith("%"):
+            return self.values[text]
+        if text == "@tile_shared":
+            return np.full(self.threads, SHARED, np.uint64)
+        if (found := re.fullmatch(r"<(\d+) x (\w+)>", type_)) is not None:
+            return [np.zeros(self.threads, DTYPES[found[2]]) for _ in range(int(found[1]))]  # poison
+        dtype = DTYPES[type_]
+        if text in ("true", "false", "poison"):
+            return np.full(self.threads, text == "true", dtype)
+        if text.startswith("0x"):
+            return np.full(self.threads, _float(text, type_), dtype)
+        return np.full(self.threads, int(text) % (1 << (8 * np.dtype(dtype).itemsize)), dtype)
+
+    # --- memory ----------------------------------------------------------------------------------------------------
+
+    def locate(self, addresses: Array, size: int, active: Array) -> tuple[Array, Array]:
+        """(bytes of the array, offsets of the active threads)."""
+        chosen = addresses[active].astype(np.uint64)
+        if (chosen % size).any():
+            raise Fault(f"an access of {size} bytes at {int(chosen[0]):#x} is not aligned")
+        bases = {int(a) // REGION * REGION for a in chosen}
+        if len(bases) != 1 or (base := bases.pop()) not in self.memory:
+            raise Fault(f"an access outside every array: {[hex(int(a)) for a in chosen[:4]]}")
+        offsets = (chosen - np.uint64(base)).astype(np.int64)
+        data = self.memory[base]
+        if (offsets + size > data.size).any():
+            raise Fault(f"an access of {size} bytes at offset {int(offsets.max())} of an array of {data.size}")
+        return data, offsets
+
+    def read(self, addresses: Array, size: int, active: Array) -> Array:
+        """Bytes (threads x size); those of inactive threads are zero."""
+        out = np.zeros((self.threads, size), np.uint8)
+        if active.any():
+            data, offsets = self.locate(addresses, size, active)
+            out[active] = data[offsets[:, None] + np.arange(size)]
+        return out
+
+    def write(self, addresses: Array, values: Array, active: Array) -> None:
+        if active.any():
+            data, offsets = self.locate(addresses, values.shape[1], active)
+            data[offsets[:, None] + np.arange(values.shape[1])] = values[active]
+
+
+def _float(text: str, type_: str) -> Any:
+    if text.startswith("0xH") or text.startswith("0xR"):
+        return np.uint16(int(text[3:], 16)).view(DTYPES[type_])
+    return np.uint64(int(text, 16)).view(np.float64)
+
+
+def _type(text: str) -> str:
+    return "i64" if text.startswith("ptr") else text
+
+
+def _bytes(value: Any) -> Array:
+    """Bytes (threads x size) of a value or a vector."""
+    parts = value if isinstance(value, list) else [value]
+    return np.concatenate([np.ascontiguousarray(p).view(np.uint8).reshape(len(p), -1) for p in parts], axis=1)
+
+
+def _from_bytes(data: Array, type_: str) -> Any:
+    found = re.fullmatch(r"<(\d+) x (\w+)>", type_)
+    count, element = (int(found[1]), found[2]) if found else (1, type_)
+    size = np.dtype(DTYPES[_type(element)]).itemsize
+    parts = [
+        np.ascontiguousarray(data[:, i * size : (i + 1) * size]).view(DTYPES[_type(element)])[:, 0]
+        for i in range(count)
+    ]
+    return parts if found else parts[0]
+
+
+def _signed(value: Array) -> Array:
+    return value.view(np.dtype(f"i{value.dtype.itemsize}"))
+
+
+_BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b, "shl": lambda a, b: a << b, "lshr": lambda a, b: a >> b,
+    "ashr": lambda a, b: (_signed(a) >> _signed(b)).view(a.dtype), "udiv": lambda a, b: a // b,
+    "urem": lambda a, b: a % b, "fadd": lambda a, b: a + b, "fsub": lambda a, b: a - b, "fmul": lambda a, b: a * b,
+    "fdiv": lambda a, b: a / b,
+}  # fmt: skip
+_COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "ult": lambda a, b: a < b, "ule": lambda a, b: a <= b,
+    "ugt": lambda a, b: a > b, "uge": lambda a, b: a >= b, "slt": lambda a, b: _signed(a) < _signed(b),
+    "sle": lambda a, b: _signed(a) <= _signed(b), "sgt": lambda a, b: _signed(a) > _signed(b),
+    "sge": lambda a, b: _signed(a) >= _signed(b),
+}  # fmt: skip
+_WORDS = {"nuw", "nsw", "nneg", "exact", "disjoint", "contract", "afn", "arcp", "inbounds"}
+
+
+class Kernel:
+    """A kernel's text, ready to run."""
+
+    def __init__(self, text: str) -> None:
+        head = re.search(r"^define ptx_kernel void @(\w+)\((.*)\) nounwind.*\{$", text, re.M)
+        assert head is not None
+        self.parameters = [p.split()[-1] for p in _split(head[2])]
+        self.types = [p.split()[0] for p in _split(head[2])]
+        body = text[head.end() : text.index("\n}", head.end())].strip("\n").split("\n")
+        self.blocks: dict[str, list[str]] = {}
+        for line in body:
+            if not line.startswith(" "):
+                current = self.blocks.setdefault(line.rstrip(":"), [])
+            else:
+                current.append(line.strip())
+        self.count: dict[str, int] = {}
+
+    def run(self, arguments: Sequence[Any], grid: Sequence[int], threads: int, shared: int = 0) -> None:
+        """`arguments` as the ABI has them after expansion: an array where it wants a pointer to element 0, numbers.
+
+        An array is (its memory, byte offset of element 0), or a contiguous array.
+        """
+        memory: dict[int, Array] = {}
+        expanded: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray | tuple):
+                data, offset = argument if isinstance(argument, tuple) else (argument, 0)
+                memory[(len(memory) + 1) * REGION] = data.reshape(-1).view(np.uint8)
+                expanded.append(len(memory) * REGION + offset)
+            else:
+                expanded.append(argument)
+        extents = (*grid, 1, 1)[:3]
+        for z, y, x in np.ndindex(extents[::-1]):
+            memory[SHARED] = np.full(shared, 0xA5, np.uint8)
+            block = Block(threads, (int(x), int(y), int(z)), extents, memory)
+            for name, type_, value in zip(self.parameters, self.types, expanded, strict=True):
+                dtype = DTYPES[_type(type_)]
+                wrapped = value % (1 << 64) if dtype is np.uint64 else value
+                block.values[name] = np.full(threads, wrapped, dtype)
+            self._run_block(block)
+
+    def _run_block(self, block: Block) -> None:
+        label, before = "entry", ""
+        with np.errstate(all="ignore"):
+            while label:
+                label, before = self._run_label(block, label, before), label
+
+    def _run_label(self, block: Block, label: str, before: str) -> str:
+        phis: dict[str, Any] = {}
+        for line in self.blocks[label]:
+            name, _, text = line.partition(" = ") if line.startswith("%") else ("", "", line)
+            if text.startswith("phi "):
+                type_, rest = _typed(text[4:])
+                for pair in re.findall(r"\[ (\S+), %(\S+) \]", rest):
+                    if pair[1] == before:
+                        phis[name] = block.value(type_, pair[0])
+                continue
+            block.values.update(phis)
+            phis = {}
+            if text == "ret void":
+                return ""
+            if (found := re.fullmatch(r"br label %(\S+)", text)) is not None:
+                return found[1]
+            if (found := re.fullmatch(r"br i1 (\S+), label %(\S+), label %(\S+)", text)) is not None:
+                condition = block.value("i1", found[1])
+                if condition.any() != condition.all():
+                    raise Fault(f"threads part at '{line}'")
+                return found[2] if condition[0] else found[3]
+            result = self._execute(block, text)
+            if name:
+                block.values[name] = result
+        raise Fault(f"block {label} does not end")
+
+    def _execute(self, block: Block, text: str) -> Any:
+        word, _, rest = text.partition(" ")
+        while rest.split(" ", 1)[0] in _WORDS:
+            rest = rest.split(" ", 1)[1]
+        if word in ("tail",):
+            return self._execute(block, rest)
+        if word in _BINARY:
+            type_, operands = _typed(rest)
+            a, b = (block.value(type_, o) for o in _split(operands))
+            return _BINARY[word](a, b).astype(a.dtype)
+        if word in ("icmp", "fcmp"):
+            predicate, _, rest = rest.partition(" ")
+            type_, operands = _typed(rest)
+            a, b = (block.value(type_, o) for o in _split(operands))
+            return _COMPARE[predicate](a, b)
+        if word == "select":
+            condition, a, b = (block.value(*_typed(o)) for o in _split(rest))
+            return np.where(condition, a, b).astype(a.dtype)
+        if word in ("zext", "sext", "trunc", "bitcast", "ptrtoint", "fpext", "fptrunc"):
+            source, to = rest.split(" to ")
+            return _cast(word, block.value(*_typed(source)), to)
+        if word == "getelementptr":
+            element, pointer, index = _split(rest)
+            base, (type_, at) = block.value(*_typed(pointer)), _typed(index)
+            size = np.dtype(DTYPES[element]).itemsize
+            steps = _signed(block.value(type_, at)).astype(np.int64)
+            return base + (steps * size).view(np.uint64)
+        if word == "load":
+            type_, pointer, *_ = _split(rest)
+            self._check_align(rest, type_)
+            everyone = np.ones(block.threads, np.bool_)
+            self._note("load", type_)
+            return _from_bytes(block.read(block.value(*_typed(pointer)), _size(type_), everyone), type_)
+        if word == "store":
+            value, pointer, *_ = _split(rest)
+            data = _bytes(block.value(*_typed(value)))
+            self._note("store", _typed(value)[0])
+            block.write(block.value(*_typed(pointer)), data, np.ones(block.threads, np.bool_))
+            return None
+        if word == "insertelement":
+            vector, value, index = (_typed(o) for o in _split(rest))
+            out = list(block.value(*vector))
+            out[int(index[1])] = block.value(*value)
+            return out
+        if word == "extractelement":
+            vector, index = (_typed(o) for o in _split(rest))
+            return block.value(*vector)[int(index[1])]
+        if word == "extractvalue":
+            aggregate, index = rest.rsplit(", ", 1)
+            return block.values[aggregate.rsplit(" ", 1)[1]][int(index)]
+        if word == "call":
+            return _call(self, block, rest)
+        raise NotImplementedError(text)
+
+    def _check_align(self, rest: str, type_: str) -> None:
+        found = re.search(r"align (\d+)", rest)
+        assert found is not None and int(found[1]) == _size(type_)
+
+    def _note(self, what: str, detail: str) -> None:
+        """Counts instructions of a kind, for tests that ask how wide accesses are."""
+        self.count[f"{what} {detail}"] = self.count.get(f"{what} {detail}", 0) + 1
+
+
+def _size(type_: str) -> int:
+    found = re.fullmatch(r"<(\d+) x (\w+)>", type_)
+    count, element = (int(found[1]), found[2]) if found else (1, type_)
+    return count * np.dtype(DTYPES[element]).itemsize
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """(type, the rest) of `type rest`."""
+    text = text.strip()
+    if text[0] in "<{":
+        close = {"<": ">", "{": "}"}[text[0]]
+        at = text.index(close) + 1
+        return text[:at], text[at:].strip()
+    if text.startswith("ptr addrspace"):
+        at = text.index(")") + 1
+        return "ptr", text[at:].strip()
+    first, _, rest = text.partition(" ")
+    return first, rest.strip()
+
+
+def _cast(word: str, value: Any, to: str) -> Any:
+    if word == "bitcast":
+        return _from_bytes(_bytes(value), to)
+    if word == "ptrtoint":
+        return value.astype(np.uint32) if to == "i32" else value
+    dtype = DTYPES[to]
+    if word == "sext":
+        return _signed(value).astype(np.dtype(f"i{np.dtype(dtype).itemsize}")).view(dtype)
+    return value.astype(dtype)
+
+
+def _call(kernel: Kernel, block: Block, rest: str) -> Any:
+    if " asm " in rest:
+        return _asm(kernel, block, rest)
+    found = re.search(r"@([\w.]+)\((.*)\)", rest)
+    assert found is not None
+    name, arguments = found[1], [block.value(*_typed(a)) for a in _split(found[2])]
+    if (axis := re.fullmatch(r"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid|nctaid)\.([xyz])", name)) is not None:
+        at = "xyz".index(axis[2])
+        if axis[1] == "tid":
+            return np.arange(block.threads, dtype=np.uint32)
+        return np.full(block.threads, (block.index if axis[1] == "ctaid" else block.grid)[at], np.uint32)
+    if name.startswith("llvm.nvvm.barrier"):
+        return None
+    if name.startswith("llvm.nvvm.shfl.sync.bfly"):
+        return arguments[1][np.arange(block.threads) ^ arguments[2].astype(np.int64)]
+    kind = name.split(".")[1]
+    if kind in ("smin", "smax"):
+        choose = np.minimum if kind == "smin" else np.maximum
+        return choose(_signed(arguments[0]), _signed(arguments[1])).view(arguments[0].dtype)
+    if kind in ("umin", "umax"):
+        return (np.minimum if kind == "umin" else np.maximum)(*arguments)
+    if kind == "fma":
+        wide = [a.astype(np.float64) for a in arguments]
+        return (wide[0] * wide[1] + wide[2]).astype(arguments[0].dtype)
+    raise NotImplementedError(name)
+
+
+# --- inline PTX ------------------------------------------------------------------------------------------------------
+
+
+def _asm(kernel: Kernel, block: Block, rest: str) -> Any:
+    rest = re.sub(r"( convergent| nounwind| memory\(none\))+$", "", rest)
+    found = re.fullmatch(r'(.*?) asm (?:sideeffect )?"(.*?)", "(.*?)"\((.*)\)', rest)
+    assert found is not None, rest
+    type_, text, constraints, operands = found[1], found[2], found[3].split(","), _split(found[4])
+    outputs = sum(c.startswith("=") for c in constraints)
+    inputs = [c for c in constraints if not c.startswith("=") and not c.startswith("~")]
+    names: dict[str, Any] = {}
+    initial: dict[int, Any] = {}
+    for number, (constraint, operand) in enumerate(zip(inputs, operands, strict=True)):
+        value = block.value(*_typed(operand))
+        if constraint.isdigit():
+            initial[int(constraint)] = value
+        else:
+            names[f"${outputs + number}"] = value
+    types = _split(type_[1:-1]) if type_.startswith("{") else [type_] * (type_ != "void")
+    active = np.ones(block.threads, np.bool_)
+    if (guard := re.match(r"@(\$\d+) (.*)", text)) is not None:
+        active, text = names[guard[1]], guard[2]
+    instruction, _, arguments = text.rstrip(";").partition(" ")
+    parts = _split(arguments)
+    kernel._note(instruction, "")
+    root = instruction.split(".")[0]
+    if root in ("ld", "st"):
+        results = _access(block, instruction, parts, names, active)
+    elif root == "cp":
+        results = _copy(block, instruction, parts, names, active)
+    elif root == "ldmatrix":
+        results = _ldmatrix(block, instruction, parts, names)
+    elif root == "mma":
+        results = _mma(block, instruction, parts, names)
+    else:
+        raise NotImplementedError(text)
+    out: list[Any] = []
+    for number, kind in enumerate(types):
+        value = _from_bytes(_widen(results[number], _size(kind)), kind)
+        out.append(np.where(active, value, initial[number]).astype(value.dtype) if number in initial else value)
+    return out if type_.startswith("{") else out[0] if out else None
+
+
+def _widen(data: Array, size: int) -> Array:
+    return np.pad(data, ((0, 0), (0, size - data.shape[1])))
+
+
+def _address(text: str, names: dict[str, Any], shared: bool) -> Array:
+    found = re.fullmatch(r"\[(\$\d+)\+(\d+)\]", text)
+    assert found is not None, text
+    base: Array = names[found[1]].astype(np.uint64) + np.uint64(int(found[2]))
+    return base + np.uint64(SHARED) if shared else base
+
+
+def _list(text: str) -> list[str]:
+    return _split(text.strip("{}"))
+
+
+def _access(block: Block, instruction: str, parts: list[str], names: dict[str, Any], active: Array) -> list[Array]:
+    words = instruction.split(".")
+    size = int(words[-1][1:]) // 8
+    shared = words[1] == "shared"
+    if words[0] == "ld":
+        count = len(_list(parts[0]))
+        data = block.read(_address(parts[1], names, shared), size * count, active)
+        return [data[:, i * size : (i + 1) * size] for i in range(count)]
+    data = np.concatenate([_bytes(names[v])[:, :size] for v in _list(parts[1])], axis=1)
+    block.write(_address(parts[0], names, shared), data, active)
+    return []
+
+
+def _copy(block: Block, instruction: str, parts: list[str], names: dict[str, Any], active: Array) -> list[Array]:
+    if instruction.endswith("commit_group"):
+        block.groups.append(block.open_copies)
+        block.open_copies = []
+        return []
+    if instruction.endswith("wait_group"):
+        keep = len(block.groups) - int(parts[0])
+        for group in block.groups[: max(0, keep)]:
+            for copy in group:
+                copy()
+        block.groups = block.groups[max(0, keep) :]
+        return []
+    to, source, size = _address(parts[0], names, True), _address(parts[1], names, False), int(parts[2])
+    if instruction.split(".")[2] == "cg" and size != 16:
+        raise Fault("cp.async.cg copies 16 bytes")
+    inside = active & (names[parts[3]] == size) if len(parts) > 3 else active
+    data = block.read(source, size, inside)
+    block.locate(to, size, active) if active.any() else None
+    block.open_copies.append(lambda: block.write(to, data, active))
+    return []
+
+
+def _ldmatrix(block: Block, instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:
+    count = int(instruction[instruction.index(".x") + 2])
+    rows = block.read(_address(parts[1], names, True), 16, np.ones(block.threads, np.bool_))
+    out = [np.zeros((block.threads, 4), np.uint8) for _ in range(count)]
+    for thread in range(block.threads):
+        first, lane = thread // 32 * 32, thread % 32
+        for number in range(count):
+            matrix = rows[first + 8 * number : first + 8 * number + 8].view(np.uint16)
+            if ".trans" in instruction:
+                matrix = matrix.T
+            out[number][thread] = np.ascontiguousarray(matrix[lane // 4, lane % 4 * 2 : lane % 4 * 2 + 2]).view(np.uint8)
+    return out
+
+
+def _mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:
+    found = re.fullmatch(r"mma\.sync\.aligned\.m(\d+)n(\d+)k(\d+)\.row\.col\.(\w+)\.(\w+)\.(\w+)\.(\w+)", instruction)
+    assert found is not None
+    m, n, k = (int(x) for x in found.groups()[:3])
+    operand, result = PTX_TYPES[found[5]], PTX_TYPES[found[4]]
+    formulas = FORMULAS[m, n, k, 8 * np.dtype(operand).itemsize]
+    kinds = {"a": (parts[1], operand, (m, k)), "b": (parts[2], operand, (k, n)), "acc": (parts[3], result, (m, n))}
+    registers = {
+        role: np.ascontiguousarray(np.concatenate([_bytes(names[w]) for w in _list(text)], axis=1)).view(dtype)
+        for role, (text, dtype, _) in kinds.items()
+    }
+    out = np.zeros_like(registers["acc"])
+    wide = np.int64 if np.dtype(operand).kind == "i" else np.float64
+    for first in range(0, block.threads, 32):
+        tiles: dict[str, Array] = {}
+        for role, (_, _, shape) in kinds.items():
+            tiles[role] = np.zeros(shape, wide)
+            for lane in range(32):
+                for i in range(registers[role].shape[1]):
+                    tiles[role][formulas[role](i, lane >> 2, lane % 4)] = registers[role][first + lane, i]
+        total = (tiles["acc"] + tiles["a"] @ tiles["b"]).astype(result)
+        for lane in range(32):
+            for i in range(out.shape[1]):
+                out[first + lane, i] = total[formulas["acc"](i, lane >> 2, lane % 4)]
+    data = out.view(np.uint8)
+    size = data.shape[1] // len(_list(parts[0]))
+    return [data[:, i * size : (i + 1) * size] for i in range(len(_list(parts[0])))]
