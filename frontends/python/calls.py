@@ -12,6 +12,7 @@ from tileopt.dialects.diagnostics import TileoptError
 from tileopt.dialects.dtypes import DTYPES, DType
 from tileopt.frontends.builder import Value
 from tileopt.frontends.builder_values import F32, I64
+from tileopt.frontends.python import MARK
 from tileopt.frontends.python import builtin_functions as own
 from tileopt.frontends.python.expressions import Expressions
 from tileopt.frontends.python.frames import Exit, Frame, Path
@@ -25,7 +26,6 @@ from tileopt.frontends.python.objects import (
 )
 from tileopt.frontends.python.source import FunctionSource, source_of
 
-MARK = "__tileopt_function__"  # the attribute by which a track's own functions are known
 _DEPTH = 100
 
 _PYTHON_TYPES: dict[type, DType] = {int: I64, float: F32, bool: DTYPES["bool"]}

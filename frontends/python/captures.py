@@ -19,9 +19,9 @@ from typing import Any
 
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DType
+from tileopt.frontends.python import MARK
 from tileopt.frontends.python.source import source_of
 
-MARK = "__tileopt_function__"
 _ABSENT = object()
 
 

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DTYPES
-from tileopt.frontends.python.calls import MARK
+from tileopt.frontends.python import MARK
 from tileopt.frontends.tile_python.tile_type import Tile, outside
 
 _P = ParamSpec("_P")

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from tileopt.frontends.builder import Array, KernelBuilder, Value, Weak
+from tileopt.frontends.python import MARK
 from tileopt.frontends.python.base import close_match
-from tileopt.frontends.python.calls import MARK
 from tileopt.frontends.python.loops import Interpreter
 from tileopt.frontends.python.objects import BoundMethod, name_of
 from tileopt.frontends.tile_python.functions import FUNCTIONS
