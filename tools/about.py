@@ -77,6 +77,13 @@ def load_targets(wanted: str | None = None, *, plugins: bool = False) -> None:
         get_target(wanted)
 
 
+# What xDSL's passes do not say of themselves.
+_SUMMARIES = {
+    "cse": "Removes ops that compute what an op before them has computed",
+    "dce": "Removes ops that nothing needs",
+}
+
+
 def _summary(cls: type[ModulePass]) -> str:
     """The first sentence of what a pass says of itself, or its module of it."""
     import sys
@@ -85,4 +92,5 @@ def _summary(cls: type[ModulePass]) -> str:
     # A dataclass without a docstring is given its signature as one.
     if not doc or doc.startswith(f"{cls.__name__}("):
         doc = sys.modules[cls.__module__].__doc__ or ""
-    return " ".join(doc.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+    first = " ".join(doc.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+    return _SUMMARIES.get(cls.name, first.removeprefix(f"{cls.name}: ").removeprefix(f"`{cls.name}`: "))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from tileopt.dialects.diagnostics import CompileError, Location, TargetError, TileoptError, location_of
+from tileopt.passes.pipeline_text import parse_pipeline
 from tileopt.tools import about
 from tileopt.tools.options import Options, UsageError, parse_options, usage
 from tileopt.tools.runner import Failed, Runner, Timer, guarded
@@ -70,9 +71,6 @@ class _Session:
     """One run of the command: some files, each of some chunks."""
 
     def __init__(self, options: Options, console: Console) -> None:
-        from tileopt.dialects.xdsl_compat import create_context
-        from tileopt.passes.pipeline_text import parse_pipeline
-
         self.options = options
         self.console = console
         self.timer = Timer()
@@ -80,7 +78,6 @@ class _Session:
             about.load_targets(options.target)
         with guarded("the pipeline"):
             self.passes = parse_pipeline(options.passes)
-        self.make_context = create_context
 
     def run(self) -> int:
         outputs: list[bytes] = []
@@ -144,11 +141,11 @@ class _Session:
         return output, not errors
 
     def _compile(self, text: str, name: str) -> bytes:
-        from tileopt.dialects.xdsl_compat import parse_module
+        from tileopt.dialects.xdsl_compat import create_context, parse_module
 
         options = self.options
         # A context for each chunk: what one defines does not reach the next.
-        ctx = self.make_context(allow_unregistered=options.allow_unregistered_dialect)
+        ctx = create_context(allow_unregistered=options.allow_unregistered_dialect)
         runner = Runner(
             ctx,
             self.console.stderr,
@@ -169,9 +166,12 @@ class _Session:
         if target is None:
             help = "give --target, or the module a tile.target; --list-targets lists them"
             raise CompileError("target/missing", f"--emit {options.emit} needs a target", help=help)
-        with self.timer.measure(f"Emit {options.emit}"), guarded(f"--emit {options.emit}"):
-            from tileopt.backends.pipelines import run_to
+        from tileopt.backends.pipelines import PASSES, run_to
 
+        if options.timing or options.print_ir_before_all or options.print_ir_after_all:
+            # The target's passes one by one, so that each is seen; `run_to` then finds nothing left to do.
+            runner.run(parse_pipeline(",".join(PASSES)), module)
+        with self.timer.measure(f"Emit {options.emit}"), guarded(f"--emit {options.emit}"):
             result = run_to(module, target, options.emit)
         return result if isinstance(result, bytes) else result.encode()
 

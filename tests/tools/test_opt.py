@@ -255,3 +255,57 @@ def test_starts_without_what_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, FOLDS], capture_output=True, text=True, timeout=60)
     assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+KERNEL = """tile.kernel @copy(%x: !tile.view<?xf32, shared>, %o: !tile.view<?xf32, owned>) {
+  %b = tile.bid {axis = 0}
+  %n = arith.constant 128 : i64
+  %i = arith.muli %b, %n : i64
+  %a = tile.load %x[%i] : !tile.view<?xf32, shared> -> tensor<128xf32>
+  tile.store %a, %o[%i] : tensor<128xf32>, !tile.view<?xf32, owned>
+  tile.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "stage", "says"),
+    [
+        ("sm_90a", "llvm", b"ptx_kernel void @copy("),
+        ("sm_90a", "ptx", b".target sm_90a"),
+        ("sm_80", "ptx", b".target sm_80"),
+        ("sm_80", "cubin", b"\x7fELF"),
+        ("cpu", "llvm", b"copy.blocks"),
+    ],
+)
+def test_emits_what_a_target_runs(target: str, stage: str, says: bytes, tmp_path: Path) -> None:
+    done = tileopt("--target", target, "--emit", stage, stdin=KERNEL)
+    assert done.code == 0, done.err
+    assert says in done.data
+    again = tmp_path / "out"
+    assert tileopt("--target", target, "--emit", stage, "-o", again, stdin=KERNEL).data == b""
+    assert again.read_bytes() == done.data
+
+
+def test_emission_shows_the_targets_passes_and_is_the_same() -> None:
+    argv = ("--target", "sm_90a", "--emit", "ptx")
+    shown = tileopt(*argv, "--timing", "--print-ir-after-all", stdin=KERNEL)
+    assert shown.code == 0, shown.err
+    assert shown.data == tileopt(*argv, stdin=KERNEL).data
+    for name in ("elide-bounds", "assign-layouts", "lower-tile-to-simt"):
+        assert f"IR Dump After {name} " in shown.err
+        assert f"  {name}\n" in shown.err
+    assert "  Emit ptx\n" in shown.err
+
+
+def test_a_cpu_has_no_ptx() -> None:
+    done = tileopt("--target", "cpu", "--emit", "ptx", stdin=KERNEL)
+    assert done.code == 1
+    assert "error[target/no-ptx]" in done.err
+
+
+def test_one_binary_at_a_time() -> None:
+    argv = ("--target", "sm_80", "--emit", "cubin", "--split-input-file")
+    done = tileopt(*argv, stdin=f"{KERNEL}// -----\n{KERNEL}")
+    assert (done.code, done.data) == (1, b"")
+    assert "error[usage]" in done.err
