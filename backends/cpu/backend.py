@@ -13,7 +13,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tileopt.backends.cpu import coroutine, frame, libm, memory, shared
+from tileopt.backends.cpu import coroutine, frame, libm, memory, shared, vector_math
 from tileopt.backends.llvm import softfloat
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
 from tileopt.backends.llvm.math import per_element
@@ -79,6 +79,8 @@ class CpuBackend(TargetBackend):
         output.functions += [*wrap(emitter, arguments), frame.entry_function(emitter, arguments)]
 
     def math_call(self, emitter: Emitter, op: Operation, function: str, element: str, width: int, *args: str) -> str:
+        if element == "float" and function in vector_math.FUNCTIONS:
+            return vector_math.call(emitter, function, width, *args)
         name = libm.c_name(function, element)
         if name is None:
             raise UnsupportedError("backend/unsupported-op", f"cpu has no '{function}'", location=location_of(op))
@@ -90,5 +92,3 @@ class CpuBackend(TargetBackend):
 
     def truncate(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
         return softfloat.truncate(emitter, value, width, source, result)
-
-

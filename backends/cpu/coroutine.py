@@ -14,7 +14,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
-from tileopt.backends.cpu.frame import GRID, Argument, blocks_function, quoted
+from tileopt.backends.cpu.frame import GRID, Argument, blocks_function, symbol
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Fragment
@@ -266,7 +266,7 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
     """The coroutine of one thread, and `@name.blocks` with its scheduler."""
     for signature in _DECLARATIONS:
         emitter.declare(signature)
-    threads, thread = emitter.threads, quoted(emitter.kernel.sym_name.data + ".thread")
+    threads, thread = emitter.threads, symbol(emitter, ".thread")
     rest = ["ptr %shared", "i64 %bx", "i64 %by", "i64 %bz", *GRID]
     rest += ["i32 %tid", "ptr %frames", "ptr %exchange", "ptr %waiting"]
     passed = [f"{a.type} {a.name}" for a in arguments] + rest

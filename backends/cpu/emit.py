@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def emit_llvm(module: ModuleOp, target: Target) -> str:
-    """The LLVM IR of the module's kernels; `jit.load` takes it. Raises CompileError for what the CPU has no code for."""
+    """The LLVM IR of the module's kernels; `jit.load` takes it. Raises CompileError for what it has no code for."""
     from tileopt.backends.cpu.backend import CpuBackend
     from tileopt.backends.llvm.emitter import emit_module
 

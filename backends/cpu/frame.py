@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tileopt.backends.cpu.jit import entry_symbol
 from tileopt.backends.llvm.emitter import Emitter
 from tileopt.backends.llvm.types import memory_type
 from tileopt.backends.llvm.values import View
@@ -58,9 +59,8 @@ def define_arguments(emitter: Emitter) -> list[Argument]:
 
 def entry_function(emitter: Emitter, arguments: list[Argument]) -> str:
     """`@name(slots, shared, first, last, gx, gy, gz)`: reads the arguments and runs the blocks."""
-    name = emitter.kernel.sym_name.data
     lines = [
-        f"define void @{quoted(name)}(ptr noalias readonly %slots, ptr noalias %shared, i64 %first, i64 %last, "
+        f"define void @{symbol(emitter)}(ptr noalias readonly %slots, ptr noalias %shared, i64 %first, i64 %last, "
         f"{', '.join(GRID)}) {{"
     ]
     passed: list[str] = []
@@ -74,14 +74,18 @@ def entry_function(emitter: Emitter, arguments: list[Argument]) -> str:
             lines.append(f"  {text} = icmp ne {memory} %r{number}, 0")
         passed.append(f"{argument.type} {text}")
     passed += ["ptr %shared", "i64 %first", "i64 %last", *GRID]
-    lines += [f"  call void @{quoted(name + '.blocks')}({', '.join(passed)})", "  ret void", "}"]
+    lines += [f"  call void @{symbol(emitter, '.blocks')}({', '.join(passed)})", "  ret void", "}"]
     return "\n".join(lines)
 
 
-def quoted(name: str) -> str:
-    """A symbol's name as LLVM reads it."""
+def symbol(emitter: Emitter, part: str = "") -> str:
+    """The name of one of a kernel's functions, as LLVM reads it: "" is the entry."""
+    name = entry_symbol(emitter.kernel.sym_name.data) + part
     plain = name.replace("_", "").replace(".", "")
-    return name if plain.isalnum() and plain.isascii() else '"' + name.replace("\\", "\\5C").replace('"', "\\22") + '"'
+    if plain.isalnum() and plain.isascii():
+        return name
+    escaped = name.replace("\\", "\\5C").replace('"', "\\22")
+    return f'"{escaped}"'
 
 
 def blocks_function(
@@ -89,10 +93,10 @@ def blocks_function(
 ) -> str:
     """`@name.blocks`: the loop over the blocks first..last-1, x fastest.
 
-    `before`, `after`: lines that run once, around the loop. `block`: lines of one block; they begin in the block `block.start`, end by a branch to
-    `block.end`, and use %bx, %by, %bz.
+    `before`, `after`: lines that run once, around the loop. `block`: lines of one block; they begin in the LLVM block
+    `block.start`, end by a branch to `block.end`, and use %bx, %by, %bz.
     """
-    name = quoted(emitter.kernel.sym_name.data + ".blocks")
+    name = symbol(emitter, ".blocks")
     parameters = [a.parameter for a in arguments] + ["ptr noalias %shared", "i64 %first", "i64 %last", *GRID]
     lines = [
         f"define internal void @{name}({', '.join(parameters)}) nounwind {{",

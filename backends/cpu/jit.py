@@ -86,6 +86,11 @@ def compile_object(llvm_ir: str) -> bytes:
             raise CompileError("internal/llvm", str(error).strip()) from error
 
 
+def entry_symbol(kernel: str) -> str:
+    """The symbol of a kernel's entry: a kernel called `malloc` must not take the place of the process's."""
+    return f"tileopt.{kernel}"
+
+
 def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCpuKernel:
     """The kernel `entry` in memory, from `object_code` where there is one, else from the IR.
 
@@ -93,9 +98,10 @@ def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCp
     """
     import llvmlite.binding as llvm
 
+    symbol = entry_symbol(entry)
     code = compile_object(llvm_ir) if object_code is None else object_code
     with _LOCK:
-        builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(entry)
+        builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
         for name in imported_symbols(llvm_ir):
             address = ctypes.cast(getattr(_math_library(), name), ctypes.c_void_p).value
             if address is not None:
@@ -104,7 +110,7 @@ def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCp
             library = builder.add_current_process().link(_jit(), f"tileopt{next(_NAMES)}")
         except RuntimeError as error:
             raise CompileError("internal/llvm", str(error).strip()) from error
-    return LoadedCpuKernel(library[entry], code, library)
+    return LoadedCpuKernel(library[symbol], code, library)
 
 
 def imported_symbols(llvm_ir: str) -> list[str]:

@@ -6,8 +6,9 @@ A `hoisted` access tests once a block whether the whole tile is inside and takes
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.cpu.pieces import Pieces, from_memory, moved_type, pointer_vector, to_memory
@@ -102,7 +103,8 @@ def _by_outcome(
 
 def _padding(padding: Attribute | None, type_: Attribute, memory: str) -> str:
     """What elements outside the array read as, in the type of memory."""
-    value = padding.value.data if isinstance(padding, FloatAttr | IntegerAttr) else 0
+    given: Any = padding  # a number's attribute, where there is one
+    value: float = 0 if given is None else given.value.data
     element = types.llvm_type(type_)
     if element == memory:
         return types.constant_text(value, type_)

@@ -130,18 +130,16 @@ class Pieces:
         callee = self.emitter.declare(f"{type_} {name}({pointers}, {bools}, {type_})")
         taken = types.splat(self.width, "i1", "true") if mask is None else mask
         fill = types.splat(self.width, self.memory, padding)
-        return self.emitter.assign(
-            f"call {type_} {callee}({pointers} align {self.align} {self.pointers(start)}, {bools} {taken}, {type_} {fill})"
-        )
+        at = f"{pointers} align {self.align} {self.pointers(start)}"
+        return self.emitter.assign(f"call {type_} {callee}({at}, {bools} {taken}, {type_} {fill})")
 
     def _scatter(self, start: int, mask: str | None, chunk: str) -> None:
         type_, bools, pointers = self.chunk_type, types.vector(self.width, "i1"), f"<{self.width} x ptr>"
         name = f"@llvm.masked.scatter.{types.mangled(self.width, self.memory)}.v{self.width}p0"
         callee = self.emitter.declare(f"void {name}({type_}, {pointers}, {bools})")
         taken = types.splat(self.width, "i1", "true") if mask is None else mask
-        self.emitter.line(
-            f"call void {callee}({type_} {chunk}, {pointers} align {self.align} {self.pointers(start)}, {bools} {taken})"
-        )
+        at = f"{pointers} align {self.align} {self.pointers(start)}"
+        self.emitter.line(f"call void {callee}({type_} {chunk}, {at}, {bools} {taken})")
 
     def _part(self, chunk: str, element: str, at: int) -> str:
         """The lanes of one run."""
@@ -154,7 +152,7 @@ class Pieces:
 
 
 def pointer_vector(emitter: Emitter, memory: str, base: str, offsets: list[str]) -> str:
-    """A vector of pointers, i64 element offsets from one."""
+    """A vector of pointers at i64 element offsets from one."""
     width = len(offsets)
     type_ = types.vector(width, "i64")
     if all(offset.lstrip("-").isdigit() for offset in offsets):

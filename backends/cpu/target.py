@@ -17,10 +17,12 @@ _INTEGERS = ("i8", "i16", "i32", "i64")
 
 def _reference(acc: str) -> Any:
     def reference(a: Array, b: Array, c: Array) -> Array:
+        import numpy as np
+
         from tileopt.dialects.dtypes import DTYPES
 
         dtype = DTYPES[acc].numpy
-        out: Array = (c.astype(dtype) + a.astype(dtype) @ b.astype(dtype)).astype(dtype)
+        out: Array = np.add(c.astype(dtype), np.matmul(a.astype(dtype), b.astype(dtype))).astype(dtype)
         return out
 
     return reference

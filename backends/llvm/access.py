@@ -48,9 +48,7 @@ def _is_run(coords: Sequence[tuple[int, ...]], axis: int) -> bool:
     return all(at == (*first[:axis], first[axis] + i, *first[axis + 1 :]) for i, at in enumerate(coords))
 
 
-def register_mask(
-    emitter: Emitter, layout: Layout, windows: dict[int, Window], start: int, width: int
-) -> str | None:
+def register_mask(emitter: Emitter, layout: Layout, windows: dict[int, Window], start: int, width: int) -> str | None:
     """The mask of registers `start` to `start + width` as a chunk of i1; None where nothing needs a test."""
     bools = types.vector(width, "i1")
     coords = layout.register_coords[start : start + width]
@@ -75,9 +73,7 @@ def register_mask(
 
 def phantom_windows(emitter: Emitter, layout: Layout) -> dict[int, Window]:
     """The windows that leave out phantoms alone."""
-    return {
-        axis: Window(thread_coord(emitter, layout, axis), str(layout.shape[axis])) for axis in phantom_axes(layout)
-    }
+    return {axis: Window(thread_coord(emitter, layout, axis), str(layout.shape[axis])) for axis in phantom_axes(layout)}
 
 
 class Access:

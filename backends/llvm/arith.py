@@ -8,9 +8,10 @@ after each operation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, Float32Type, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, FloatAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.backends.llvm import types
@@ -25,23 +26,34 @@ FLOAT_PREDICATES = (
 )  # fmt: skip
 
 
+def _text(value: object, type_: Attribute) -> str:
+    assert isinstance(value, int | float)
+    return types.constant_text(value, type_)
+
+
 def constant(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, arith.ConstantOp)
     result, value = op.result, op.value
     if isinstance(value, IntegerAttr | FloatAttr):
-        emitter.values[result] = types.constant_text(value.value.data, value.type)
+        emitter.values[result] = _text(value.value.data, value.type)
         return
     if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(result.type, VectorType):
         raise emitter.unsupported(op, f"no code for a constant of {result.type}")
     element, width = emitter.element(result.type), emitter.width_of(result.type)
     (registers,) = result.type.get_shape()
     if value.is_splat():
-        text = types.splat(width, element, types.constant_text(next(iter(value.iter_values())), result.type))
+        text = types.splat(width, element, _text(next(iter(value.iter_values())), result.type))
         emitter.values[result] = Fragment(element, width, (text,) * (registers // width))
         return
-    texts = [types.constant_text(v, result.type) for v in value.get_values()]
+    texts = [_text(v, result.type) for v in value.get_values()]
     parts = (texts[at : at + width] for at in range(0, registers, width))
     emitter.values[result] = Fragment(element, width, tuple(types.vector_constant(element, part) for part in parts))
+
+
+def _words(op: Operation, name: str) -> list[str]:
+    """The flags of a property that is a set of them, as LLVM spells them."""
+    found: Any = op.properties.get(name)
+    return [] if found is None else [flag.value for flag in found.data or ()]
 
 
 def flags(emitter: Emitter, op: Operation | None = None) -> str:
@@ -51,9 +63,8 @@ def flags(emitter: Emitter, op: Operation | None = None) -> str:
         words.add("contract")
     if emitter.fast_math:
         words |= {"afn", "arcp"}
-    fastmath = None if op is None else op.properties.get("fastmath")
-    if isinstance(fastmath, arith.FastMathFlagsAttr):
-        words |= {flag.value for flag in fastmath.data}
+    if op is not None:
+        words |= set(_words(op, "fastmath"))
     return "".join(f"{word} " for word in sorted(words))
 
 
@@ -63,7 +74,7 @@ def native(emitter: Emitter, type_: Attribute) -> bool:
 
 
 def in_float(emitter: Emitter, op: Operation, make: Callable[..., str], *, result_is_float: bool = True) -> None:
-    """A float op chunk by chunk: `make(element, width, *operands)`, in f32 where the target lacks the operands' type."""
+    """A float op by chunks: `make(element, width, *operands)`, in f32 where the target lacks the operands' type."""
     source = op.operands[-1].type
     width, element = emitter.width_of(op.results[0].type), emitter.element(source)
     if native(emitter, source):
@@ -158,10 +169,7 @@ def select(emitter: Emitter, op: Operation) -> None:
 
 def int_binary(instruction: str, *, wraps: bool = False) -> Handler:
     def emit(emitter: Emitter, op: Operation) -> None:
-        words = ""
-        overflow = op.properties.get("overflowFlags") if wraps else None
-        if isinstance(overflow, arith.IntegerOverflowAttr):
-            words = "".join(f"{flag.value} " for flag in overflow.data)
+        words = "".join(f"{word} " for word in _words(op, "overflowFlags")) if wraps else ""
         type_ = chunk_type(emitter, op.results[0])
         emitter.each_chunk(op, lambda a, b: emitter.assign(f"{instruction} {words}{type_} {a}, {b}"))
 

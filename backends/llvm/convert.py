@@ -1,8 +1,8 @@
 """The arith dialect's conversions.
 
 Defined where LLVM is not: a float too large for an integer type gives the nearest of its values, NaN gives 0. To a
-narrower float: once, to nearest even; too large a value gives infinity, or NaN in f8e4m3fn, which has none (as ml_dtypes
-and PyTorch do).
+narrower float: once, to nearest even; too large a value gives infinity, or NaN in f8e4m3fn, which has none (as
+ml_dtypes and PyTorch do).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ F32 = Float32Type()
 def convert_chunk(
     emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute, signed: bool = True
 ) -> str:
-    """One chunk of element type `source` as element type `result`: what `simt.dot` does to its operands, for example."""
+    """One chunk of element type `source` as element type `result`."""
     if source == result:
         return value
     if isinstance(source, IntegerType) and isinstance(result, IntegerType):
@@ -70,7 +70,8 @@ def conversion(signed: bool = True) -> Handler:
     def emit(emitter: Emitter, op: Operation) -> None:
         operand, result = op.operands[0], op.results[0]
         width, source, to = emitter.width_of(result.type), element_type(operand.type), element_type(result.type)
-        emitter.element(source), emitter.element(to)  # refuses types that no target has
+        for type_ in (source, to):
+            emitter.element(type_)  # refuses what no target has
         emitter.each_chunk(op, lambda a: convert_chunk(emitter, a, width, source, to, signed))
 
     return emit

@@ -67,7 +67,7 @@ class _Side:
         return self.axis in phantom_axes(self.layout) and self.layout.shape[self.axis] % run != 0
 
     def index(self, place: int, run: int) -> str:
-        """Element index at k = 0 of the run of places that begins at one, an i32; phantoms read the last run instead."""
+        """Element index at k = 0 of the run that begins at a place, an i32; phantoms read the last run instead."""
         emitter, extent = self.emitter, self.layout.shape[self.axis]
         at = self.thread
         if place or at == "0":
@@ -158,7 +158,11 @@ def _vectors(emitter: Emitter, lanes: _Side, at: list[str], step: str, run: int,
     """The elements of the vector operand at the present k, in chunks of `width`."""
     parts = [lanes.read(index, step, run) for index in at]
     if run >= width:
-        return [extract(emitter, p, r) if width == 1 else _slice(emitter, p, r, width) for p in parts for r in _starts(run, width)]
+        return [
+            extract(emitter, p, r) if width == 1 else _slice(emitter, p, r, width)
+            for p in parts
+            for r in _starts(run, width)
+        ]
     each = width // run
     groups = [parts[i : i + each] for i in range(0, len(parts), each)]
     if run == 1:

@@ -78,7 +78,8 @@ def identity(kind: str, type_: Attribute) -> float | int:
     if isinstance(type_, IntegerType):
         width = type_.width.data
         least = -(1 << (width - 1))
-        return {"prod": 1, "max": least, "min": ~least, "umin": -1, "and": -1}.get(kind, 0)
+        identities: dict[str, int] = {"prod": 1, "max": least, "min": ~least, "umin": -1, "and": -1}
+        return identities.get(kind, 0)
     # f8e4m3fn has no infinity.
     infinity = 448.0 if isinstance(type_, Float8E4M3FNType) else float("inf")
     return {"prod": 1.0, "max": -infinity, "min": infinity}.get(kind, -0.0)

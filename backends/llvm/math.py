@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
 from tileopt.backends.llvm import types
-from tileopt.backends.llvm.arith import F32, chunk_type, float_intrinsic, flags, int_intrinsic, native, sign_bits
+from tileopt.backends.llvm.arith import F32, chunk_type, flags, float_intrinsic, int_intrinsic, native, sign_bits
 from tileopt.backends.llvm.convert import convert_chunk, from_integer
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.dialects.dtypes import bit_width, element_type
@@ -172,6 +172,32 @@ def copysign(emitter: Emitter, op: Operation) -> None:
     emitter.each_chunk(op, one)
 
 
+_FUNCTIONS: dict[type[Operation], str] = {
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.LogOp: "log",
+    math.Log2Op: "log2",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.SinOp: "sin",
+    math.CosOp: "cos",
+    math.TanOp: "tan",
+    math.SinhOp: "sinh",
+    math.CoshOp: "cosh",
+    math.TanhOp: "tanh",
+    math.AsinOp: "asin",
+    math.AcosOp: "acos",
+    math.AtanOp: "atan",
+    math.AsinhOp: "asinh",
+    math.AcoshOp: "acosh",
+    math.AtanhOp: "atanh",
+    math.Atan2Op: "atan2",
+    math.PowFOp: "pow",
+    math.ErfOp: "erf",
+    math.CbrtOp: "cbrt",
+}
+
 HANDLERS: dict[type[Operation], Handler] = {
     math.AbsFOp: absf,
     math.AbsIOp: with_flag("llvm.abs"),
@@ -189,32 +215,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     math.CtPopOp: int_intrinsic("llvm.ctpop"),
     math.FPowIOp: fpowi,
     math.IPowIOp: ipowi,
-    **{
-        op: function(name)
-        for op, name in {
-            math.ExpOp: "exp",
-            math.Exp2Op: "exp2",
-            math.ExpM1Op: "expm1",
-            math.LogOp: "log",
-            math.Log2Op: "log2",
-            math.Log10Op: "log10",
-            math.Log1pOp: "log1p",
-            math.SinOp: "sin",
-            math.CosOp: "cos",
-            math.TanOp: "tan",
-            math.SinhOp: "sinh",
-            math.CoshOp: "cosh",
-            math.TanhOp: "tanh",
-            math.AsinOp: "asin",
-            math.AcosOp: "acos",
-            math.AtanOp: "atan",
-            math.AsinhOp: "asinh",
-            math.AcoshOp: "acosh",
-            math.AtanhOp: "atanh",
-            math.Atan2Op: "atan2",
-            math.PowFOp: "pow",
-            math.ErfOp: "erf",
-            math.CbrtOp: "cbrt",
-        }.items()
-    },
+    **{op: function(name) for op, name in _FUNCTIONS.items()},
 }

@@ -58,7 +58,7 @@ def from_scalars(emitter: Emitter, element: str, texts: Sequence[str], width: in
 
 
 def pick(emitter: Emitter, source: Fragment, registers: Sequence[int], width: int | None = None) -> Fragment:
-    """Register i of the result is register `registers[i]` of the source; in chunks as the target has them, or of `width`."""
+    """Register i of the result is register `registers[i]` of the source. `width`: of its chunks."""
     width = width or emitter.backend.chunk_width(len(registers))
     if source.width == 1 or width == 1:
         return from_scalars(emitter, source.element, [extract(emitter, source, r) for r in registers], width)
@@ -101,7 +101,9 @@ def join(emitter: Emitter, element: str, width: int, parts: Sequence[str]) -> st
         type_ = types.vector(width, element)
         if len(joined) % 2:  # lanes that the last mask does not take
             joined.append("poison")
-        joined = [shuffle(emitter, type_, a, b, range(2 * width)) for a, b in zip(joined[::2], joined[1::2], strict=True)]
+        joined = [
+            shuffle(emitter, type_, a, b, range(2 * width)) for a, b in zip(joined[::2], joined[1::2], strict=True)
+        ]
         width *= 2
     if width == total:
         return joined[0]

@@ -8,7 +8,6 @@ rounding can tell from the exact value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from tileopt.backends.llvm import types
+from tileopt.backends.llvm.body import Body
 from tileopt.backends.llvm.emitter import Emitter
 
 _NAMES: dict[type[Attribute], str] = {
@@ -75,56 +75,22 @@ def _call(emitter: Emitter, source: str, result: str, value: str, width: int) ->
     from_, to = types.vector(width, _llvm(source)), types.vector(width, _llvm(result))
 
     def make() -> str:
-        body = _Body(width)
-        out = _CONVERSIONS[source, result](body, "%x")
-        head = f"define internal {to} @{name}({from_} %x) alwaysinline nounwind memory(none) {{"
-        return "\n".join([head, *body.lines, f"  ret {to} {out}", "}"])
+        body = Body(width, emitter.output)
+        return body.function(name, _llvm(result), [(_llvm(source), "%x")], _CONVERSIONS[source, result](body, "%x"))
 
     name = f"tile.{source}_to_{result}.{width}"
     return emitter.assign(f"call {to} {emitter.output.helper(name, make)}({from_} {value})")
 
 
-@dataclass
-class _Body:
-    """Lines of a helper on vectors of one width."""
-
-    width: int
-
-    def __post_init__(self) -> None:
-        self.lines: list[str] = []
-
-    def type(self, element: str) -> str:
-        return types.vector(self.width, element)
-
-    def splat(self, element: str, value: int) -> str:
-        return types.splat(self.width, element, str(value))
-
-    def assign(self, text: str) -> str:
-        self.lines.append(f"  %t{len(self.lines)} = {text}")
-        return f"%t{len(self.lines) - 1}"
-
-    def op(self, word: str, element: str, a: str, b: str | int) -> str:
-        other = self.splat(element, b) if isinstance(b, int) else b
-        return self.assign(f"{word} {self.type(element)} {a}, {other}")
-
-    def cast(self, word: str, value: str, source: str, result: str) -> str:
-        return self.assign(f"{word} {self.type(source)} {value} to {self.type(result)}")
-
-    def select(self, condition: str, element: str, a: str | int, b: str | int) -> str:
-        x, y = (self.splat(element, v) if isinstance(v, int) else v for v in (a, b))
-        kind = self.type(element)
-        return self.assign(f"select {self.type('i1')} {condition}, {kind} {x}, {kind} {y}")
+_Conversion: TypeAlias = Callable[[Body, str], str]
 
 
-_Conversion: TypeAlias = Callable[[_Body, str], str]
-
-
-def _bf16_to_f32(body: _Body, x: str) -> str:
+def _bf16_to_f32(body: Body, x: str) -> str:
     bits = body.cast("zext", body.cast("bitcast", x, "bfloat", "i16"), "i16", "i32")
     return body.cast("bitcast", body.op("shl", "i32", bits, 16), "i32", "float")
 
 
-def _f32_to_bf16(body: _Body, x: str) -> str:
+def _f32_to_bf16(body: Body, x: str) -> str:
     bits = body.cast("bitcast", x, "float", "i32")
     high = body.op("lshr", "i32", bits, 16)
     odd = body.op("and", "i32", high, 1)
@@ -135,20 +101,20 @@ def _f32_to_bf16(body: _Body, x: str) -> str:
     return body.cast("bitcast", body.cast("trunc", out, "i32", "i16"), "i16", "bfloat")
 
 
-def _e5m2_to_f32(body: _Body, x: str) -> str:
+def _e5m2_to_f32(body: Body, x: str) -> str:
     # The high byte of an f16.
     half = body.op("shl", "i16", body.cast("zext", x, "i8", "i16"), 8)
     return body.cast("fpext", body.cast("bitcast", half, "i16", "half"), "half", "float")
 
 
-def _e4m3_to_f32(body: _Body, x: str) -> str:
+def _e4m3_to_f32(body: Body, x: str) -> str:
     # As an f16 of the same fields, 2**-8 of the value: exact, since a denormal stays one.
     wide = body.cast("zext", x, "i8", "i16")
     size = body.op("and", "i16", wide, 0x7F)
     sign = body.op("shl", "i16", body.op("and", "i16", wide, 0x80), 8)
     half = body.op("or", "i16", body.op("shl", "i16", size, 7), sign)
     small = body.cast("fpext", body.cast("bitcast", half, "i16", "half"), "half", "float")
-    value = body.assign(f"fmul {body.type('float')} {small}, {types.splat(body.width, 'float', types.f32(256.0))}")
+    value = body.assign(f"fmul {body.type('float')} {small}, {body.constant('float', 256.0)}")
     nan = body.op("icmp eq", "i16", size, 0x7F)
     not_a_number = types.splat(body.width, "float", "0x7FF8000000000000")
     return body.select(nan, "float", not_a_number, value)
@@ -157,7 +123,7 @@ def _e4m3_to_f32(body: _Body, x: str) -> str:
 def _f32_to_f8(mantissa: int, bias: int, infinity: int | None, nan_code: int) -> _Conversion:
     """`mantissa` bits, exponent `bias`; too large a value becomes the code `infinity` (None: `nan_code`)."""
 
-    def convert(body: _Body, x: str) -> str:
+    def convert(body: Body, x: str) -> str:
         bits = body.cast("bitcast", x, "float", "i32")
         size = body.op("and", "i32", bits, 0x7FFFFFFF)
         drop = 23 - mantissa
@@ -185,7 +151,7 @@ def _f32_to_f8(mantissa: int, bias: int, infinity: int | None, nan_code: int) ->
     return convert
 
 
-def _f64_to_odd(body: _Body, x: str) -> str:
+def _f64_to_odd(body: Body, x: str) -> str:
     near = body.cast("fptrunc", x, "double", "float")
     back = body.cast("fpext", near, "float", "double")
     bits = body.cast("bitcast", near, "float", "i32")

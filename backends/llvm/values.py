@@ -1,4 +1,4 @@
-"""What an SSA value is in LLVM: a scalar is an operand's text, a fragment is chunks, an array a pointer with strides."""
+"""What an SSA value is in LLVM: a scalar is an operand's text, a fragment chunks, an array a pointer with strides."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tile in shared memory, or the first of a ring (see `query.buffer_bytes`). `align`: bytes that divide its address."""
+    """A tile in shared memory, or the first of a ring (see `query.buffer_bytes`).
+
+    `align`: bytes that divide its address.
+    """
 
     pointer: str
     type: BufferType

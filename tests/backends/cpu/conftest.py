@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tileopt.backends.cpu import jit
 from tileopt.backends.cpu.backend import CpuBackend
 from tileopt.backends.llvm.emitter import emit_module
@@ -127,7 +128,8 @@ class Writer:
         body = "\n".join(f"    {line}" for line in self.lines)
         return (
             f"builtin.module {{\n  simt.kernel @k({', '.join(self.parameters)})\n"
-            f"    attributes {{simt.threads = {self.threads} : i64{self.attributes}}} {{\n{body}\n    simt.return\n  }}\n}}"
+            f"    attributes {{simt.threads = {self.threads} : i64{self.attributes}}} {{\n"
+            f"{body}\n    simt.return\n  }}\n}}"
         )
 
     def compile(self) -> Program:

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.layout import coalesced
 
@@ -51,7 +52,9 @@ def elementwise(cpu: Any, line: Callable[[str], str], types: list[str], result: 
     return w.compile()
 
 
-def apply(cpu: Any, line: Callable[[str], str], inputs: list[Array], types: list[str], result: str, block: int) -> Array:
+def apply(
+    cpu: Any, line: Callable[[str], str], inputs: list[Array], types: list[str], result: str, block: int
+) -> Array:
     n = inputs[0].size
     out = cpu.guarded(np.zeros(n, DTYPES[result].numpy))
     program = elementwise(cpu, line, types, result, block)
@@ -78,7 +81,9 @@ BLOCKS = [32, 96, 512, 700]
 
 
 @pytest.mark.parametrize("t", FLOATS)
-@pytest.mark.parametrize(("op", "ufunc"), [("addf", np.add), ("subf", np.subtract), ("mulf", np.multiply), ("divf", np.divide)])
+@pytest.mark.parametrize(
+    ("op", "ufunc"), [("addf", np.add), ("subf", np.subtract), ("mulf", np.multiply), ("divf", np.divide)]
+)
 def test_float(cpu: Any, op: str, ufunc: Any, t: str) -> None:
     x, y = values(t, 999, 1), values(t, 999, 2)
     with np.errstate(all="ignore"):
@@ -101,7 +106,12 @@ def test_extremes(cpu: Any, op: str, ufunc: Any, t: str) -> None:
 def trunc_div(a: Array, b: Array) -> Array:
     safe = np.where(b == 0, 1, b)
     with np.errstate(all="ignore"):
-        q = np.abs(a.astype(object)) // np.abs(safe.astype(object)) * np.sign(a.astype(object)) * np.sign(safe.astype(object))
+        q = (
+            np.abs(a.astype(object))
+            // np.abs(safe.astype(object))
+            * np.sign(a.astype(object))
+            * np.sign(safe.astype(object))
+        )
     out = np.where(b == 0, 0, q)
     return wrap(out, a.dtype)
 
@@ -287,7 +297,10 @@ def test_bf16_products_round_once(cpu: Any) -> None:
     x, y = bits.view(ml_dtypes.bfloat16)
     with np.errstate(all="ignore"):
         expected = (x.astype(np.float64) * y.astype(np.float64)).astype(np.float32).astype(ml_dtypes.bfloat16)
-    same(apply(cpu, lambda n: f"%r = arith.mulf %v0, %v1 : {vec(n, 'bf16')}", [x, y], ["bf16"] * 2, "bf16", 512), expected)
+    same(
+        apply(cpu, lambda n: f"%r = arith.mulf %v0, %v1 : {vec(n, 'bf16')}", [x, y], ["bf16"] * 2, "bf16", 512),
+        expected,
+    )
 
 
 @pytest.mark.parametrize("result", INTEGERS)
@@ -296,7 +309,12 @@ def test_to_integer_saturates(cpu: Any, source: str, result: str) -> None:
     x = values(source, 300, 3)
     info = np.iinfo(DTYPES[result].numpy)
     wide = [float(v) for v in x]
-    expected = [0 if np.isnan(v) else max(info.min, min(info.max, int(v) if np.isfinite(v) else info.max * (1 if v > 0 else -2))) for v in wide]
+    expected = [
+        0
+        if np.isnan(v)
+        else max(info.min, min(info.max, int(v) if np.isfinite(v) else info.max * (1 if v > 0 else -2)))
+        for v in wide
+    ]
     same(convert(cpu, "fptosi", x, source, result), np.array(expected, DTYPES[result].numpy))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from tileopt.dialects.layout import Layout, SharedLayout, coalesced
 from tileopt.dialects.tile_types import BufferType
 
@@ -32,7 +33,9 @@ def blocked(rows: int, columns: int, block: tuple[int, int]) -> Layout:
     return Layout((rows, columns), tuple(regs), tuple(lanes), ())
 
 
-def program(cpu: Any, a: str, acc: str, shapes: tuple[int, int, int], la: SharedLayout, lb: SharedLayout, layout: Layout) -> Any:
+def program(
+    cpu: Any, a: str, acc: str, shapes: tuple[int, int, int], la: SharedLayout, lb: SharedLayout, layout: Layout
+) -> Any:
     from tileopt.dialects.dtypes import DTYPES
 
     m, n, k = shapes
@@ -85,11 +88,21 @@ def test_odd_extents(cpu: Any, m: int, n: int, k: int, block: tuple[int, int]) -
 
 @pytest.mark.parametrize(
     ("a", "acc"),
-    [("f16", "f32"), ("bf16", "f32"), ("f8e4m3fn", "f32"), ("f64", "f64"), ("f16", "f16"), ("i8", "i32"), ("i64", "i64")],
+    [
+        ("f16", "f32"),
+        ("bf16", "f32"),
+        ("f8e4m3fn", "f32"),
+        ("f64", "f64"),
+        ("f16", "f16"),
+        ("i8", "i32"),
+        ("i64", "i64"),
+    ],
 )
 def test_types(cpu: Any, a: str, acc: str) -> None:
     m, n, k = 32, 32, 16
-    run, shared = program(cpu, a, acc, (m, n, k), SharedLayout((m, k), ROW), SharedLayout((k, n), ROW), blocked(m, n, (4, 4)))
+    run, shared = program(
+        cpu, a, acc, (m, n, k), SharedLayout((m, k), ROW), SharedLayout((k, n), ROW), blocked(m, n, (4, 4))
+    )
     check(cpu, run, shared, a, acc, (m, n, k))
 
 

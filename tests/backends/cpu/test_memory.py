@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.layout import Layout, coalesced
 
@@ -90,7 +91,14 @@ def test_outcomes(cpu: Any, bounds: str) -> None:
 def test_strides(cpu: Any, dtype: str) -> None:
     base = sample((40, 50), dtype)
     program = copy_program(cpu, dtype, coalesced((16, 16), (0, 1), 4, 1), None, "masked [0, 1]")
-    for view in (base[::2, ::3], base[::-1, ::-1], base.T, base[:, ::-2], base[3:3], np.broadcast_to(base[:1], (20, 50))):
+    for view in (
+        base[::2, ::3],
+        base[::-1, ::-1],
+        base.T,
+        base[:, ::-2],
+        base[3:3],
+        np.broadcast_to(base[:1], (20, 50)),
+    ):
         out = np.zeros(view.shape, view.dtype)
         target = out[::-1]  # written backwards, too
         for row in range(0, view.shape[0], 16):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.layout import Layout, coalesced
 
@@ -36,9 +37,14 @@ def reduced(cpu: Any, layout: Layout, axis: int, kind: str, dtype: str, x: Array
     threads = layout.threads
     bits = threads.bit_length() - 1
     spread = tuple((1 << b, 0) for b in range(bits))
-    store = Layout((threads, left.registers), tuple((0, 1 << b) for b in range(width.bit_length() - 1)), spread[:5], spread[5:])
+    store = Layout(
+        (threads, left.registers), tuple((0, 1 << b) for b in range(width.bit_length() - 1)), spread[:5], spread[5:]
+    )
     pads = ", ".join(str(min(r, left.registers - 1)) for r in range(width))
-    w.line(f"%p = simt.fragment_select %r {{registers = array<i64: {pads}>}} : vector<{left.registers}x{e}> -> vector<{width}x{e}>")
+    w.line(
+        f"%p = simt.fragment_select %r {{registers = array<i64: {pads}>}} : vector<{left.registers}x{e}> -> "
+        f"vector<{width}x{e}>"
+    )
     w.store("p", "out", out, ["%z", "%z"], store, e)
     out_ = np.zeros((threads, left.registers), DTYPES[dtype].numpy)
     w.compile()(x, out_)
@@ -47,7 +53,7 @@ def reduced(cpu: Any, layout: Layout, axis: int, kind: str, dtype: str, x: Array
     for register, lane, warp, at in layout.elements():
         c = layout.register_coords[register]
         expected.setdefault((warp * 32 + lane, place[c[:axis] + c[axis + 1 :]]), []).append(x[at])
-    return out_, {k: v for k, v in expected.items()}  # type: ignore[return-value]
+    return out_, expected  # type: ignore[return-value]
 
 
 INTEGER = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tileopt.dialects.layout import Layout, coalesced
 
 
@@ -29,8 +30,8 @@ def row_sum(cpu: Any, columns: int, warps: int, dtype: str = "f32") -> Any:
     w.load("v", "x", x, ["%row", "%zero"], w2, dtype)
     lt = cpu.layout_text(w2)
     w.line(
-        f'%p = simt.fragment_reduce %v {{layout = {lt}, shape = array<i64: 1, {columns}>, kind = "sum", axis = 1 : i64}}'
-        f" : vector<{w2.registers}x{dtype}> -> vector<1x{dtype}>"
+        f"%p = simt.fragment_reduce %v {{layout = {lt}, shape = array<i64: 1, {columns}>, "
+        f'kind = "sum", axis = 1 : i64}} : vector<{w2.registers}x{dtype}> -> vector<1x{dtype}>'
     )
     masks = [1 << b for b in range(5) if not layout.replica_lanes >> b & 1]
     total = butterfly(w, "p", f"vector<1x{dtype}>", masks, "arith.addf")
