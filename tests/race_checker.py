@@ -1,5 +1,7 @@
 """Runs a block of a small SIMT program, every access thread by thread, and lists the races it has.
 
+`Run.reads` tells for each read of shared memory which element of which array was at each coordinate.
+
 Independent of the compiler's analysis: it knows layouts by their definition, executes loops, counts the groups of
 asynchronous copies, and asks of each two conflicting accesses whether a barrier (and a wait) orders them.
 """
@@ -39,6 +41,9 @@ _COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, ope
 ]
 
 
+Element = tuple[SSAValue, tuple[int, ...]]  # of an array
+
+
 @dataclass
 class _Touch:
     """One thread's access to one place. `epoch`: barriers before it was complete; None while a copy is in flight."""
@@ -70,6 +75,9 @@ class Run:
         self.groups: list[list[_Touch]] = []
         self.epoch = self.step = self.barriers = 0
         self.races: set[str] = set()
+        self.contents: dict[Hashable, Element | None] = {}  # by an element's first byte
+        self.loaded: dict[SSAValue, Element] = {}  # where the tile of a fragment begins
+        self.reads: list[dict[tuple[int, ...], Element | None]] = []
         for argument, value in zip(kernel.body.block.args, arguments, strict=True):
             self.values[argument] = value
         self.block(kernel.body.block)
@@ -106,6 +114,7 @@ class Run:
         self.values.update(zip(op.results, carried, strict=True))
 
     def op(self, op: Operation) -> None:
+        self.values.update(dict.fromkeys(op.results))  # fragments are not computed
         match op:
             case arith.ConstantOp():
                 self.values[op.result] = op.value.value.data if isinstance(op.value, IntegerAttr) else None
@@ -157,7 +166,7 @@ class Run:
                 a, b = (self.values[v] for v in op.operands)
                 self.values[op.results[0]] = _BINARY[type(op)](a, b)
             case _:
-                self.values.update(dict.fromkeys(op.results))
+                pass
 
     # --- accesses --------------------------------------------------------------------------------------------------
 
@@ -173,6 +182,20 @@ class Run:
 
         held = self.everywhere(shape) if layout is None else self.held(layout.over(shape))
         self.touch(op, [(t, p) for t, coord in held for p in bytes_of(coord)], write)
+        self.move(op, {coord: next(bytes_of(coord)) for coord in _coords(shape)}, write)
+
+    def move(self, op: Operation, places: dict[tuple[int, ...], Hashable], write: bool) -> None:
+        """Keeps track of what a tile in shared memory holds."""
+        if not write:
+            self.reads.append({coord: self.contents.get(place) for coord, place in places.items()})
+            return
+        match op:
+            case gpu.CpAsync():
+                source: Element | None = (op.view, tuple(self.values[v] for v in op.offsets))
+            case _:
+                source = self.loaded.get(op.operands[0])
+        for coord, place in places.items():
+            self.contents[place] = source and (source[0], tuple(a + b for a, b in zip(source[1], coord, strict=True)))
 
     def view(self, op: Operation, view: SSAValue, offsets: Sequence[SSAValue], layout: Layout, write: bool) -> None:
         begin = [self.values[v] for v in offsets]
@@ -180,15 +203,14 @@ class Run:
             (t, (view, tuple(b + c for b, c in zip(begin, coord, strict=True)))) for t, coord in self.held(layout)
         ]
         self.touch(op, touched, write)
+        if isinstance(op, simt.FragmentLoad):
+            self.loaded[op.result] = (view, tuple(begin))
 
     def held(self, layout: Layout) -> Iterator[tuple[int, Sequence[int]]]:
         return ((lane + 32 * warp, coord) for _, lane, warp, coord in layout.elements())
 
     def everywhere(self, shape: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-        coords: list[tuple[int, ...]] = [()]
-        for extent in shape:
-            coords = [(*c, i) for c in coords for i in range(extent)]
-        return ((thread, coord) for thread in (0, self.threads - 1) for coord in coords)
+        return ((thread, coord) for thread in (0, self.threads - 1) for coord in _coords(shape))
 
     def touch(self, op: Operation, touched: list[tuple[int, Hashable]], write: bool) -> None:
         copy = isinstance(op, gpu.CpAsync)
@@ -205,6 +227,13 @@ class Run:
                 self.open.append(new)
             # What a later write of the same thread follows in order need not be kept.
             before.append(new)
+
+
+def _coords(shape: Sequence[int]) -> list[tuple[int, ...]]:
+    coords: list[tuple[int, ...]] = [()]
+    for extent in shape:
+        coords = [(*c, i) for c in coords for i in range(extent)]
+    return coords
 
 
 def races(text: str | ModuleOp, *arguments: Any) -> set[str]:

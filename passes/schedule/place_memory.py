@@ -74,7 +74,7 @@ class _Placement:
     num_warps: int
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)  # a tile in registers, and the same in memory
     fragments: dict[tuple[SSAValue, Block], SSAValue] = field(default_factory=dict)  # a buffer, as read in a block
-    passed: list[Operation] = field(default_factory=list)  # ops on tiles that have a twin on buffers
+    passed: dict[Operation, None] = field(default_factory=dict)  # ops on tiles that have a twin on buffers
 
     def moved(self, product: tile.Mma, operand: SSAValue, space: Space) -> SSAValue:
         """The operand in that space."""
@@ -97,14 +97,14 @@ class _Placement:
         op = value.owner
         type_ = BufferType.of(tile_shape(value.type), element_type(value.type))
         if isinstance(op, tile.Unstage):
-            self.passed.append(op)
+            self.passed[op] = None
             return op.source
         if isinstance(op, tile.Transpose):
-            self.passed.append(op)
+            self.passed[op] = None
             properties: dict[str, Attribute] = {"permutation": op.permutation}
             return _insert(tile.TransposeBuffer, self.buffer(op.source, product), type_, op, op, properties)
         if isinstance(op, tile.Reshape) and _keeps_extents(op):
-            self.passed.append(op)
+            self.passed[op] = None
             return _insert(tile.ReshapeBuffer, self.buffer(op.source, product), type_, op, op)
         if isinstance(op, Operation):
             after = op.next_op
@@ -139,9 +139,12 @@ class _Placement:
         return prod(type_.get_shape()) * bit_width(type_.element_type) // (32 * 32 * self.num_warps)
 
     def erase_unused(self) -> None:
-        for op in reversed(self.passed):
-            if op.parent is not None and not any(True for r in op.results for _ in r.uses):
-                op.parent.erase_op(op)
+        for op in self.passed:
+            at: Operation | Block = op
+            while isinstance(at, Operation) and at in self.passed and at.parent and at.results[0].first_use is None:
+                source = at.operands[0]
+                at.parent.erase_op(at)
+                at = source.owner
 
 
 def _keeps_extents(op: tile.Reshape) -> bool:

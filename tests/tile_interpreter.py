@@ -1,0 +1,218 @@
+"""Runs tile and pipe IR on NumPy arrays, a block at a time: what passes of that level must preserve.
+
+Channels are run adversarially. A slot holds garbage from the start of a copy until a wait covers its group, and again
+once it is released; a copy whose source changes under way gives garbage; groups are counted over all channels, as the
+hardware counts them. Breaking the protocol (to fill a slot that is in use) is an assertion.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from tileopt.dialects import pipe, tile
+from tileopt.dialects.tile_types import tile_shape
+from tileopt.dialects.xdsl_compat import create_context, parse_module
+
+Array = np.ndarray[Any, Any]
+GARBAGE = float("nan")
+
+
+def _truncating(a: int, b: int) -> int:
+    return int(a / b) if abs(a) < 2**50 and abs(b) < 2**50 else (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_BINARY: dict[type[Operation], Callable[[Any, Any], Any]] = {
+    arith.AddiOp: operator.add,
+    arith.SubiOp: operator.sub,
+    arith.MuliOp: operator.mul,
+    arith.DivSIOp: _truncating,
+    arith.DivUIOp: lambda a, b: (a % 2**64) // (b % 2**64),
+    arith.RemUIOp: operator.mod,
+    arith.AndIOp: operator.and_,
+    arith.MinSIOp: min,
+    arith.AddfOp: operator.add,
+    arith.SubfOp: operator.sub,
+    arith.MulfOp: operator.mul,
+}
+_COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@dataclass
+class _Channel:
+    members: list[list[Array]]  # by slot
+    free: list[bool]
+    copies: dict[int, int] = field(default_factory=dict)  # by slot, the iteration that it holds
+
+
+@dataclass
+class _Copy:
+    source: Array
+    region: tuple[slice, ...]
+    inside: tuple[slice, ...]
+    seen: Array
+    target: Array
+
+
+class Interpreter:
+    """One block's run over `arguments`: arrays for views, numbers for scalars."""
+
+    def __init__(self, kernel: tile.Kernel, arguments: Sequence[Any], ids: Sequence[int] = (0, 0, 0)) -> None:
+        self.values: dict[SSAValue, Any] = dict(zip(kernel.body.block.args, arguments, strict=True))
+        self.ids = ids
+        self.open: list[_Copy] = []
+        self.groups: list[list[_Copy]] = []
+        self.most_in_flight = 0
+        self.block(kernel.body.block, None)
+        assert not self.open and all(not group for group in self.groups), "copies in flight at the kernel's end"
+
+    def block(self, block: Block, arguments: Sequence[Any] | None) -> list[Any]:
+        if arguments is not None:
+            self.values.update(zip(block.args, arguments, strict=True))
+        for op in block.ops:
+            match op:
+                case scf.YieldOp() | scf.ConditionOp():
+                    return [self.values[v] for v in op.operands]
+                case scf.ForOp():
+                    lower, upper, step, *carried = (self.values[v] for v in op.operands)
+                    for index in range(lower, upper, step):
+                        carried = self.block(op.body.block, [index, *carried])
+                    self.values.update(zip(op.results, carried, strict=True))
+                case scf.IfOp():
+                    region = op.true_region if self.values[op.cond] else op.false_region
+                    if region.blocks.first is not None:
+                        self.values.update(zip(op.results, self.block(region.block, []), strict=True))
+                case _:
+                    self.op(op)
+        return []
+
+    def op(self, op: Operation) -> None:
+        values = [self.values[v] for v in op.operands]
+        match op:
+            case arith.ConstantOp():
+                self.values[op.result] = _constant(op)
+            case arith.CmpiOp():
+                self.values[op.result] = _COMPARE[op.predicate.value.data](*values)
+            case arith.SelectOp():
+                self.values[op.result] = values[1] if values[0] else values[2]
+            case arith.IndexCastOp() | arith.ExtUIOp() | arith.ExtSIOp() | arith.TruncIOp():
+                self.values[op.results[0]] = values[0]
+            case tile.Bid():
+                self.values[op.result] = self.ids[op.axis.value.data]
+            case tile.Dim():
+                self.values[op.result] = values[0].shape[op.axis.value.data]
+            case tile.Splat():
+                self.values[op.result] = np.full(tile_shape(op.result.type), values[0])
+            case tile.Load():
+                padding = 0.0 if op.padding is None else op.padding.value.data
+                copy = _start(values[0], values[1:], np.full(tile_shape(op.result.type), float(padding)))
+                copy.target[copy.inside] = copy.seen
+                self.values[op.result] = copy.target
+            case tile.Store():
+                value, view, *offsets = values
+                copy = _start(view, offsets, value)
+                view[copy.region] = value[copy.inside]
+            case tile.Transpose() | tile.TransposeBuffer():
+                self.values[op.result] = values[0].transpose([int(a) for a in op.permutation.get_values()])
+            case tile.Reshape() | tile.ReshapeBuffer():
+                self.values[op.result] = values[0].reshape(tile_shape(op.result.type))
+            case tile.Stage():
+                self.values[op.result] = values[0].copy()
+            case tile.Unstage():
+                self.values[op.result] = values[0].copy()
+            case tile.Mma():
+                a, b, acc = values
+                self.values[op.result] = acc + a @ b
+            case tile.Return():
+                pass
+            case _ if type(op) in _BINARY:
+                self.values[op.results[0]] = _BINARY[type(op)](*values)
+            case _:
+                self.pipe_op(op, values)
+
+    def pipe_op(self, op: Operation, values: list[Any]) -> None:
+        match op:
+            case pipe.Channel():
+                type_ = pipe.channel_type(op.result)
+                members = [
+                    [np.full(m.get_shape(), GARBAGE) for m in type_.members.data] for _ in range(type_.slots.data)
+                ]
+                self.values[op.result] = _Channel(members, [True] * type_.slots.data)
+            case pipe.Acquire():
+                channel, iteration = values
+                slot = iteration % len(channel.members)
+                assert channel.free[slot], "a slot is filled before it was released"
+                channel.free[slot] = False
+                channel.copies[slot] = iteration
+            case pipe.Copy():
+                view, *offsets, channel, iteration = values
+                slot = iteration % len(channel.members)
+                assert channel.copies.get(slot) == iteration and not channel.free[slot], (
+                    "a copy into a slot not acquired"
+                )
+                copy = _start(view, offsets, channel.members[slot][op.member.value.data])
+                copy.target[...] = GARBAGE
+                self.open.append(copy)
+            case pipe.Commit():
+                self.groups.append(self.open)
+                self.open = []
+                self.most_in_flight = max(self.most_in_flight, sum(map(bool, self.groups)))
+            case pipe.Wait():
+                channel, iteration = values
+                keep = op.pending.value.data
+                for group in self.groups[: len(self.groups) - keep]:
+                    for copy in group:
+                        _finish(copy)
+                self.groups = self.groups[len(self.groups) - keep :] if keep else []
+                slot = iteration % len(channel.members)
+                assert channel.copies.get(slot) == iteration, "the slot holds another iteration's tiles"
+                for result, member in zip(op.tiles, channel.members[slot], strict=True):
+                    self.values[result] = member
+            case pipe.Release():
+                channel, iteration = values
+                slot = iteration % len(channel.members)
+                for member in channel.members[slot]:
+                    member[...] = GARBAGE
+                channel.free[slot] = True
+            case _:
+                raise NotImplementedError(op.name)
+
+
+def _constant(op: arith.ConstantOp) -> Any:
+    match op.value:
+        case IntegerAttr() | FloatAttr():
+            return op.value.value.data
+        case DenseIntOrFPElementsAttr():
+            assert isinstance(op.result.type, TensorType)
+            return np.full(op.result.type.get_shape(), float(next(iter(op.value.iter_values()))))
+        case _:
+            raise NotImplementedError(str(op))
+
+
+def _start(view: Array, offsets: Sequence[int], target: Array) -> _Copy:
+    region, inside = [], []
+    for at, extent, size in zip(offsets, target.shape, view.shape, strict=True):
+        low, high = min(max(at, 0), size), max(0, min(at + extent, size))
+        region.append(slice(low, max(low, high)))
+        inside.append(slice(low - at, max(low, high) - at) if high > low else slice(0, 0))
+    return _Copy(view, tuple(region), tuple(inside), view[tuple(region)].copy(), target)
+
+
+def _finish(copy: _Copy) -> None:
+    copy.target[...] = 0.0
+    now = copy.source[copy.region]
+    copy.target[copy.inside] = now if np.array_equal(now, copy.seen) else GARBAGE
+
+
+def interpret(module: ModuleOp | str, *arguments: Any, ids: Sequence[int] = (0, 0, 0)) -> Interpreter:
+    """Runs the only kernel of the module; stores go to the arrays among the arguments."""
+    parsed = parse_module(create_context(), module) if isinstance(module, str) else module
+    (kernel,) = (op for op in parsed.body.block.ops if isinstance(op, tile.Kernel))
+    return Interpreter(kernel, arguments, ids)
