@@ -7,6 +7,6 @@ from tileopt.dialects.target import Feature
 FEATURES = sm80.FEATURES | {Feature.BF16, Feature.STMATRIX, Feature.TMA, Feature.CLUSTERS}
 
 TARGETS = (
-    gpu("sm_90", ptx=83, shared_kib=227, features=FEATURES),
-    gpu("sm_90a", ptx=83, shared_kib=227, features=FEATURES | {Feature.SETMAXNREG, Feature.WGMMA}),
+    gpu("sm_90", ptx=87, shared_kib=227, features=FEATURES),
+    gpu("sm_90a", ptx=87, shared_kib=227, features=FEATURES | {Feature.SETMAXNREG, Feature.WGMMA}),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from llvm_simulator import Kernel
+from nvidia_programs import compile_text
 
 from tileopt.backends.nvidia.ptxas import assemble
 from tileopt.backends.nvidia.targets import nvidia_target
@@ -138,7 +139,7 @@ ORDERS = [((0, 1), (0, 1)), ((0, 1), (1, 0)), ((1, 0), (0, 1)), ((1, 0), (1, 0))
 
 @pytest.mark.parametrize("orders", ORDERS, ids=["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
-def test_product_is_numpys(orders, dtype, compile_text) -> None:
+def test_product_is_numpys(orders, dtype) -> None:
     gemm = Gemm((32, 32, 32), 2, f"mma_m16n8k16_{dtype}_f32", dtype, "hoisted", *orders)
     llvm, _ = compile_text(gemm.text("sm_80"), "sm_80")
     a, b = operand((48, 80), orders[0], dtype, 1), operand((80, 40), orders[1], dtype, 2)
@@ -152,7 +153,7 @@ def test_product_is_numpys(orders, dtype, compile_text) -> None:
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"])
-def test_large_tiles_assemble_without_spills(target, compile_text) -> None:
+def test_large_tiles_assemble_without_spills(target) -> None:
     gemm = Gemm((128, 128, 32), 8, "mma_m16n8k16_f16_f32", "f16", "hoisted")
     _, ptx = compile_text(gemm.text(target), target)
     # A warp has 32x64 of the tile: 2 x 8 atoms, 2 steps of 16; an x4 load is one atom's A or two atoms' B.
@@ -164,7 +165,7 @@ def test_large_tiles_assemble_without_spills(target, compile_text) -> None:
     assert built.spill_stores == 0 and built.registers <= 168
 
 
-def test_no_check_where_bounds_are_proved(compile_text) -> None:
+def test_no_check_where_bounds_are_proved() -> None:
     gemm = Gemm((64, 64, 32), 4, "mma_m16n8k16_f16_f32", "f16", "proved", small=True)
     _, ptx = compile_text(gemm.text("sm_80"), "sm_80")
     inner = ptx[ptx.index("ldmatrix") :]

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from llvm_simulator import Fault, Kernel
+from nvidia_programs import compile_text, kernel_text
 
 from tileopt.backends.nvidia.chunks import chunks_of, run_length
 from tileopt.dialects.encodings import LayoutAttr
@@ -26,7 +27,7 @@ def contract(unit: int, rank: int, align: int = 16, small: bool = False) -> str:
 
 
 def copy_text(
-    kernel, layout: Layout, element: str, bounds: str, vector: int, unit: int = -2, padding: str = "", small: bool = False
+    layout: Layout, element: str, bounds: str, vector: int, unit: int = -2, padding: str = "", small: bool = False
 ) -> str:
     """A kernel that copies one tile from offset (%i0, ...) of %x to the same place of %y, but its padding to (%j0, ...)."""
     rank = len(layout.shape)
@@ -49,7 +50,7 @@ def copy_text(
         *(f"%i{a}: i64" for a in range(rank)),
         *(f"%j{a}: i64" for a in range(rank)),
     ]
-    return kernel(body, arguments, threads=layout.threads)
+    return kernel_text(body, arguments, threads=layout.threads)
 
 
 def run(llvm: str, layout: Layout, x: np.ndarray, y: np.ndarray, offsets, into) -> Kernel:
@@ -73,9 +74,9 @@ def values(shape: tuple[int, ...], element: str) -> np.ndarray:
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("vector", [1, 2, 4, 16])
 @pytest.mark.parametrize("bounds", ["proved []", "masked [0]", "hoisted [0]"])
-def test_copy_of_a_row(element, vector, bounds, compile_text, kernel) -> None:
+def test_copy_of_a_row(element, vector, bounds) -> None:
     layout = coalesced((256,), (0,), 16, 1)
-    llvm, _ = compile_text(copy_text(kernel, layout, element, bounds, vector), "sm_80")
+    llvm, _ = compile_text(copy_text(layout, element, bounds, vector), "sm_80")
     x, y = values((1024,), element), np.zeros(1024, ELEMENTS[element])
     run(llvm, layout, x, y, [512], [256])
     want = np.zeros_like(y)
@@ -86,9 +87,9 @@ def test_copy_of_a_row(element, vector, bounds, compile_text, kernel) -> None:
 @pytest.mark.parametrize("bounds", ["masked [0, 1]", "hoisted [0, 1]"])
 @pytest.mark.parametrize("offsets", [(0, 0), (3, 16), (-5, 0), (0, -8), (7, 24), (100, 100), (-100, 0), (2**62, -(2**62))])
 @pytest.mark.parametrize("small", [False, True])
-def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, small, compile_text, kernel) -> None:
+def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, small) -> None:
     layout = coalesced((8, 32), (0, 1), 4, 2)
-    text = copy_text(kernel, layout, "f32", bounds, 4, padding="-1.5 : f32", small=small)
+    text = copy_text(layout, "f32", bounds, 4, padding="-1.5 : f32", small=small)
     llvm, _ = compile_text(text, "sm_80")
     x = values((10, 40), "f32")
     padded = np.full((8, 32), -1.5, np.float32)
@@ -107,9 +108,9 @@ def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, sm
     np.testing.assert_array_equal(z, want)
 
 
-def test_strides_of_any_sign(compile_text, kernel) -> None:
+def test_strides_of_any_sign() -> None:
     layout = coalesced((8, 16), (0, 1), 1, 1)
-    llvm, _ = compile_text(copy_text(kernel, layout, "i32", "masked [0, 1]", 1, unit=-1, small=True), "sm_80")
+    llvm, _ = compile_text(copy_text(layout, "i32", "masked [0, 1]", 1, unit=-1, small=True), "sm_80")
     memory = values((40, 40), "i32")
     x = memory[30:10:-2, 5:35:3]
     y = np.zeros((12, 12), np.uint32)
@@ -126,15 +127,15 @@ def test_strides_of_any_sign(compile_text, kernel) -> None:
 
 @pytest.mark.parametrize("shape", [(5,), (3, 7), (12, 24), (1, 1), (33,), (6, 96)])
 @pytest.mark.parametrize("warps", [1, 4])
-def test_phantoms_and_replicas_touch_nothing(shape, warps, compile_text, kernel) -> None:
+def test_phantoms_and_replicas_touch_nothing(shape, warps) -> None:
     layout = coalesced(shape, tuple(range(len(shape))), 4, warps)
-    llvm, _ = compile_text(copy_text(kernel, layout, "f32", "proved []", 4), "sm_80")
+    llvm, _ = compile_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
     x, y = values(shape, "f32"), np.zeros(shape, np.float32)
     run(llvm, layout, x, y, (0,) * len(shape), (0,) * len(shape))
     np.testing.assert_array_equal(y, x)
 
 
-def test_a_scalar_array(compile_text, kernel) -> None:
+def test_a_scalar_array() -> None:
     body = (
         "%v = simt.fragment_load %x[] {layout = #tile.layout<regs = [], lanes = [[], [], [], [], []], warps = []>, "
         "shape = array<i64>} : !tile.view<f32, shared> -> vector<1xf32>\n"
@@ -142,16 +143,16 @@ def test_a_scalar_array(compile_text, kernel) -> None:
         "shape = array<i64>} : vector<1xf32>, !tile.view<f32, owned>"
     )
     llvm, _ = compile_text(
-        kernel(body, ["%x: !tile.view<f32, shared>", "%y: !tile.view<f32, owned>"], threads=32), "sm_80"
+        kernel_text(body, ["%x: !tile.view<f32, shared>", "%y: !tile.view<f32, owned>"], threads=32), "sm_80"
     )
     x, y = np.full(1, 3, np.float32), np.zeros(1, np.float32)
     Kernel(llvm).run([x, y], (1,), 32)
     assert y[0] == 3
 
 
-def test_the_simulator_sees_faults(compile_text, kernel) -> None:
+def test_the_simulator_sees_faults() -> None:
     layout = coalesced((256,), (0,), 4, 1)
-    llvm, _ = compile_text(copy_text(kernel, layout, "f32", "proved []", 4), "sm_80")
+    llvm, _ = compile_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
     with pytest.raises(Fault, match="array of"):
         run(llvm, layout, values((256,), "f32"), np.zeros(256, np.float32), [4], [0])
     with pytest.raises(Fault, match="not aligned"):
@@ -167,24 +168,24 @@ def test_the_simulator_sees_faults(compile_text, kernel) -> None:
      ("bf16", 2, "b32"), ("f32", 1, "b32"), ("f32", 16, "v4.b32")],
 )  # fmt: skip
 @pytest.mark.parametrize("bounds", ["proved []", "masked [0]"])
-def test_widest_accesses(element, vector, width, bounds, compile_text, kernel) -> None:
+def test_widest_accesses(element, vector, width, bounds) -> None:
     layout = coalesced((1024,), (0,), 16, 1)
-    _, ptx = compile_text(copy_text(kernel, layout, element, bounds, vector), "sm_80")
+    _, ptx = compile_text(copy_text(layout, element, bounds, vector), "sm_80")
     loads, stores = set(re.findall(r"ld\.global\.nc\.([\w.]+)", ptx)), set(re.findall(r"st\.global\.([\w.]+)", ptx))
     assert loads == stores == {width}
     assert ("@%p" in ptx) == (bounds != "proved []")
     assert "bra" not in ptx
 
 
-def test_launch_counts_as_proved_and_hoisted_has_two_paths(compile_text, kernel) -> None:
+def test_launch_counts_as_proved_and_hoisted_has_two_paths() -> None:
     layout = coalesced((1024,), (0,), 4, 4)
-    _, launch = compile_text(copy_text(kernel, layout, "f32", "launch [0]", 4), "sm_80")
-    _, hoisted = compile_text(copy_text(kernel, layout, "f32", "hoisted [0]", 4), "sm_80")
+    _, launch = compile_text(copy_text(layout, "f32", "launch [0]", 4), "sm_80")
+    _, hoisted = compile_text(copy_text(layout, "f32", "hoisted [0]", 4), "sm_80")
     assert "setp" not in launch
     assert len(re.findall(r"@%p\d+ ld\.global", hoisted)) == len(re.findall(r"^\tld\.global", hoisted, re.M)) == 2
 
 
-def test_what_a_kernel_owns_and_reads_back_is_not_read_through_the_read_only_cache(compile_text, kernel) -> None:
+def test_what_a_kernel_owns_and_reads_back_is_not_read_through_the_read_only_cache() -> None:
     layout = coalesced((128,), (0,), 1, 4)
     common = f"layout = {LayoutAttr.of(layout)}, shape = array<i64: 128>, bounds = #tile.bounds<proved []>"
     view, fragment = "!tile.view<?xf32, owned>", f"vector<{layout.registers}xf32>"
@@ -196,7 +197,7 @@ def test_what_a_kernel_owns_and_reads_back_is_not_read_through_the_read_only_cac
         f"%w = simt.fragment_load %x[%z] {{{common}}} : {view} -> {fragment}\n"
         f"simt.fragment_store %w, %x[%o] {{{common}}} : {fragment}, {view}"
     )
-    _, ptx = compile_text(kernel(body, [f"%x: {view} {contract(0, 1)}"]), "sm_80")
+    _, ptx = compile_text(kernel_text(body, [f"%x: {view} {contract(0, 1)}"]), "sm_80")
     assert ".nc" not in ptx
     # Another thread may have written in between: both loads stay.
     assert len(re.findall(r"ld\.global", ptx)) == 2

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from nvidia_programs import compile_text, kernel_text
 
 from tileopt.backends.nvidia.targets import nvidia_target
 
@@ -155,7 +157,7 @@ def threads() -> Program:
 PROGRAMS: dict[str, Callable[[], Program]] = {"arith": arithmetic, "conversions": conversions, "threads": threads}
 
 
-def _in_child(compile_text: Callable[[str, str], tuple[str, str]], text: str, target: str, out: str) -> None:
+def _in_child(text: str, target: str, out: str) -> None:
     _, ptx = compile_text(text, target)
     with open(out, "w") as file:
         file.write(ptx)
@@ -163,13 +165,13 @@ def _in_child(compile_text: Callable[[str, str], tuple[str, str]], text: str, ta
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_all_elementwise_ops_are_selected_and_assembled(target, name, compile_text, kernel, tmp_path) -> None:
+def test_all_elementwise_ops_are_selected_and_assembled(target: str, name: str, tmp_path: Path) -> None:
     from tileopt.backends.nvidia.ptxas import assemble
 
     program = PROGRAMS[name]()
-    text = kernel("\n".join(program.lines), list(program.arguments.values()), threads=32)
+    text = kernel_text("\n".join(program.lines), list(program.arguments.values()), threads=32)
     out = tmp_path / "kernel.ptx"
-    child = multiprocessing.get_context("fork").Process(target=_in_child, args=(compile_text, text, target, str(out)))
+    child = multiprocessing.get_context("fork").Process(target=_in_child, args=(text, target, str(out)))
     child.start()
     child.join(120)
     assert child.exitcode == 0, f"compiling '{name}' for {target} ended the process"
