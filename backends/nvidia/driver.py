@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
+from threading import RLock
 from typing import Any, Protocol
 
 from tileopt.dialects.diagnostics import DeviceError
@@ -105,7 +105,7 @@ def device_count() -> int:
 
 
 _DEVICES: dict[int, Device] = {}
-_DEVICES_LOCK = Lock()
+_DEVICES_LOCK = RLock()  # a finaliser that frees memory may run while it is held
 
 
 def device(ordinal: int) -> Device:
@@ -249,9 +249,28 @@ def allocate(ordinal: int, count: int) -> int:
         return int(call(f"allocate {count} bytes", "cuMemAlloc", count))
 
 
+_held: list[tuple[int, int]] | None = None  # memory to free after the capture that is under way
+
+
+def hold_frees() -> None:
+    """From now on `free` only takes note: freeing would break a capture."""
+    global _held
+    _held = _held or []
+
+
+def release_frees() -> None:
+    """Frees what was held back."""
+    global _held
+    held, _held = _held or [], None
+    for ordinal, pointer in held:
+        free(ordinal, pointer)
+
+
 def free(ordinal: int, pointer: int) -> None:
     """Frees memory; the driver waits for the work that uses it."""
-    if pointer:
+    if pointer and _held is not None:
+        _held.append((ordinal, pointer))
+    elif pointer:
         with current(ordinal):
             call("free memory", "cuMemFree", pointer)
 

@@ -133,6 +133,8 @@ def assemble(ptx: str, arch: str, *, options: tuple[str, ...] = ()) -> Assembled
             log = (run.stderr + run.stdout).replace(folder + os.sep, "")
             if run.returncode == 0:
                 return _parse(Path(target).read_bytes(), log)
+            if run.returncode < 0:
+                log += f"\nfatal: ptxas was killed by signal {-run.returncode}"
             error = error or log
             if not _TOO_OLD.search(log):
                 raise _failure(arch, path, log)

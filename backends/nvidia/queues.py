@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tileopt.backends.nvidia.driver import bindings, call, current
+from tileopt.backends.nvidia.driver import bindings, call, current, hold_frees, release_frees
 
 
 def _stream(handle: int) -> Any:
@@ -91,12 +91,16 @@ def begin_capture(ordinal: int, stream: int) -> None:
     mode = bindings().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
     with current(ordinal):
         call("begin a capture", "cuStreamBeginCapture", _stream(stream), mode)
+    hold_frees()
 
 
 def end_capture(ordinal: int, stream: int) -> Any:
     """The captured graph."""
-    with current(ordinal):
-        return call("end a capture", "cuStreamEndCapture", _stream(stream))
+    try:
+        with current(ordinal):
+            return call("end a capture", "cuStreamEndCapture", _stream(stream))
+    finally:
+        release_frees()
 
 
 def instantiate(ordinal: int, graph: Any) -> Any:

@@ -11,7 +11,8 @@ from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """`code`: a cubin or the CPU's object code. All else as in CompiledModule."""
+    """`code`: a cubin or the CPU's object code. `declarations`: LLVM's text for the functions that it calls in the
+    process. All else as in CompiledModule."""
 
     name: str
     target: str
@@ -22,6 +23,7 @@ class Artifact:
     conditions: tuple[str, ...]
     code: bytes
     report: dict[str, Any] = field(default_factory=dict)
+    declarations: str = ""
 
     @staticmethod
     def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
@@ -35,6 +37,7 @@ class Artifact:
             module.conditions,
             code,
             report,
+            "\n".join(line for line in module.llvm.splitlines() if line.startswith("declare") and "@llvm." not in line),
         )
 
     def to_bytes(self) -> bytes:
@@ -48,6 +51,7 @@ class Artifact:
             "params": [asdict(slot) for slot in self.params],
             "conditions": list(self.conditions),
             "report": self.report,
+            "declarations": self.declarations,
         }
         return json.dumps(fields, default=str).encode() + b"\n" + self.code
 

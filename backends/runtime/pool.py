@@ -25,18 +25,21 @@ def cores() -> int:
 
 
 class _Job:
-    """One grid: threads take chunks until none is left; the first error stops the rest."""
+    """One grid: threads take chunks until none is left; the first error stops the rest.
 
-    __slots__ = ("_chunks", "_done", "_left", "_lock", "_stop", "_work", "blocks", "chunk", "error")
+    The caller works too and ends the job when no chunk is left: helpers that come later find it closed, so that it
+    waits for none that has not begun (they may be busy, or wait for a job of their own).
+    """
 
-    def __init__(self, work: Work, blocks: int, chunk: int, helpers: int) -> None:
+    __slots__ = ("_chunks", "_closed", "_idle", "_lock", "_running", "_stop", "_work", "blocks", "chunk", "error")
+
+    def __init__(self, work: Work, blocks: int, chunk: int) -> None:
         self._work, self.blocks, self.chunk = work, blocks, chunk
         self._chunks = itertools.count(0, chunk)
-        self._left, self._stop = helpers, False
-        self._lock, self._done = threading.Lock(), threading.Event()
+        self._running, self._closed, self._stop = 0, False, False
+        self._lock = threading.Lock()
+        self._idle = threading.Event()
         self.error: BaseException | None = None
-        if not helpers:
-            self._done.set()
 
     def run(self) -> None:
         try:
@@ -50,19 +53,28 @@ class _Job:
                 self.error = self.error or error
             self._stop = True
 
-    def run_as_helper(self) -> None:
+    def help(self) -> None:
+        """One helper's share."""
+        with self._lock:
+            if self._closed:
+                return
+            self._running += 1
         self.run()
         with self._lock:
-            self._left -= 1
-            if not self._left:
-                self._done.set()
+            self._running -= 1
+            if self._closed and not self._running:
+                self._idle.set()
 
-    def wait(self) -> None:
-        """Until no helper works on the job any more, whatever interrupts: its memory may go away afterwards."""
+    def finish(self) -> None:
+        """Returns when no thread works on the job any more, whatever interrupts: its memory may go away afterwards."""
+        with self._lock:
+            self._closed = True
+            if not self._running:
+                self._idle.set()
         interrupted: BaseException | None = None
         while True:
             try:
-                self._done.wait()
+                self._idle.wait()
                 break
             except BaseException as error:  # KeyboardInterrupt
                 interrupted, self._stop = error, True
@@ -86,11 +98,13 @@ class Pool:
         helpers = min(self.size, -(-blocks // chunk)) - 1
         if helpers > self._started:
             self._start(helpers)
-        job = _Job(work, blocks, chunk, max(0, helpers))
+        job = _Job(work, blocks, chunk)
         for _ in range(helpers):
             self._queue.put(job)
-        job.run()
-        job.wait()
+        try:
+            job.run()
+        finally:
+            job.finish()
 
     def _start(self, count: int) -> None:
         with self._lock:
@@ -104,7 +118,7 @@ class Pool:
 
     def _serve(self) -> None:
         while True:
-            self._queue.get().run_as_helper()
+            self._queue.get().help()
 
 
 _pool: Pool | None = None

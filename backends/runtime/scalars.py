@@ -40,6 +40,16 @@ class Scalar:
         return ScalarSpec(self.dtype, 1 if self.key is None else DIVISOR[int(value) & 15])
 
 
+_F32_LIMIT = 3.4028235677973366e38  # from here on a float rounds to f32's infinity
+
+
+def _in_f32(value: Any) -> float:
+    """The value as it is: writing one that is too large would quietly give infinity."""
+    if -_F32_LIMIT < value < _F32_LIMIT or value != value or value in (float("inf"), float("-inf")):
+        return float(value)
+    raise OverflowError
+
+
 def _int_key(value: Any) -> Hashable:
     return DIVISOR[value & 15]
 
@@ -64,7 +74,9 @@ def scalar_for(parameter: Parameter, value: object) -> Scalar:
     convert: Callable[[Any], Any] | None = None
     if wanted.name in _FORMATS:
         form = _FORMATS[wanted.name]
-        if not is_python:
+        if wanted.name == "f32":
+            convert = _in_f32
+        elif not is_python:
             convert = bool if wanted.kind == "b" else float if wanted.is_float else int
     else:
         form, convert = ("B" if wanted.bits == 8 else "H"), _bits_of(wanted)

@@ -87,7 +87,7 @@ def _stored(folder: Any, key: str) -> Built | None:
     from tileopt.backends.cpu import jit
 
     try:
-        return Built(artifact, jit.load("", artifact.name, artifact.code))
+        return Built(artifact, jit.load(artifact.declarations, artifact.name, artifact.code))
     except Exception:  # whatever is wrong with code from the disk, compiling anew puts it right
         return None
 
