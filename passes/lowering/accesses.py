@@ -28,9 +28,9 @@ Drift = tuple[int, ...]
 _MOST_ITERATIONS = 64  # between two accesses that are told apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """One read or write by all threads of a block.
+    """One read or write by all threads of a block. Two of them are never equal: what sees them later keeps the same.
 
     `memory`: an `simt.alloc_shared` op, or a view. `place`: the slot of a ring, or the element offsets into the view.
     `drift`: where the access was made in an earlier iteration of a loop around, the place's advance in each; its place
@@ -67,10 +67,8 @@ def accesses(op: Operation) -> Iterator[Access]:
 
 def _by_effects(op: Operation) -> Iterator[Access]:
     """Any other op reads and writes, as its effects say, those of its operands that are memory."""
-    if op.has_trait(Pure) or op.has_trait(IsTerminator) or isinstance(op, simt.AllocShared):
-        return
     memories = [v for v in op.operands if isinstance(v.type, BufferType | ViewType)]
-    if not memories:
+    if not memories or op.has_trait(Pure) or op.has_trait(IsTerminator):
         return
     effects = get_effects(op)
     kinds = None if effects is None else {e.kind for e in effects}
@@ -229,7 +227,8 @@ def _distances(earlier: Access, later: Access, slots: int | None) -> Iterator[li
 
 
 def after_iteration(access: Access, loop: Operation) -> Access:
-    """How the next iteration of `loop` sees an access: what the loop defines has other values now."""
+    """How the next iteration of `loop` sees an access: what the loop defines has other values now. An access that was
+    seen so before comes back as it is."""
     if not access.place or all(form is None or not form.terms for form in access.place):
         return access
     place: list[Linear | None] = []
@@ -239,7 +238,10 @@ def after_iteration(access: Access, loop: Operation) -> Access:
         place.append(None if step is None else form)
         # Nonzero steps are those of this loop: nothing else is left of a place that moved with a loop inside it.
         drift.append(0 if step is None else step or old)
-    return replace(access, place=tuple(place), drift=tuple(drift) if any(drift) else ())
+    moved = tuple(drift) if any(drift) else ()
+    if moved == access.drift and tuple(place) == access.place:
+        return access
+    return replace(access, place=tuple(place), drift=moved)
 
 
 def after_loop(access: Access, loop: Operation) -> Access:

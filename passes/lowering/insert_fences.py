@@ -51,7 +51,7 @@ def insert_fences(kernel: simt.Kernel) -> None:
     for op in ops:
         for region in op.regions:
             for block in region.blocks:
-                _drop_doubled(block)
+                analysis.drop_doubled(block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class _State:
 
 
 _NOTHING = _State()
+_STEPS = (simt.Barrier, gpu.CpAsyncCommit, gpu.CpAsyncWait)
 
 
 @dataclass(slots=True)
@@ -84,7 +85,9 @@ class _Placement:
 class _Fences:
     def __init__(self, most_pending: int) -> None:
         self.most_groups = most_pending + 1  # more groups committed since make no difference to any wait
-        self.known: dict[Operation, list[Access]] = {}
+        self.made: dict[Operation, list[Access]] = {}
+        self.steps: dict[Block, list[Operation]] = {}
+        self.later: dict[tuple[Access, Operation], tuple[Access, Access]] = {}
 
     # --- placing barriers ------------------------------------------------------------------------------------------
 
@@ -100,13 +103,20 @@ class _Fences:
                     self.block(block, entry, placement)
         for before in placement.before:
             _insert_barrier(before)
+            self.steps.pop(before.parent, None)  # type: ignore[arg-type]
 
     # --- what an op does to the state ------------------------------------------------------------------------------
 
     def block(self, block: Block, state: _State, placement: _Placement) -> _State:
-        for op in block.ops:
+        for op in self.steps_of(block):
             state = self.structured(op, state, placement) if op.regions else self.op(op, state, placement)
         return state
+
+    def steps_of(self, block: Block) -> list[Operation]:
+        """The ops of a block that change the state or may race."""
+        if block not in self.steps:
+            self.steps[block] = [op for op in block.ops if op.regions or isinstance(op, _STEPS) or self.accesses(op)]
+        return self.steps[block]
 
     def structured(self, op: Operation, state: _State, placement: _Placement) -> _State:
         """An op whose regions have the barriers that they need by themselves."""
@@ -138,7 +148,10 @@ class _Fences:
                     state = again
                 if isinstance(op, scf.WhileOp):
                     state = self.block(op.before_region.block, state, check)
-                return _left(state, op)
+                return _State(
+                    frozenset(self.seen_after(a, op)[1] for a in state.pending),
+                    frozenset((self.seen_after(a, op)[1], n) for a, n in state.flying),
+                )
             case _:
                 ends = [self.block(block, state, check) for region in op.regions for block in region.blocks]
                 if any(region.first_block is None for region in op.regions) or not ends:
@@ -153,9 +166,16 @@ class _Fences:
         for region in op.regions:
             state = self.block(region.block, state, placement)
         return _State(
-            frozenset(after_iteration(a, op) for a in state.pending),
-            frozenset((after_iteration(a, op), n) for a, n in state.flying),
+            frozenset(self.seen_after(a, op)[0] for a in state.pending),
+            frozenset((self.seen_after(a, op)[0], n) for a, n in state.flying),
         )
+
+    def seen_after(self, access: Access, loop: Operation) -> tuple[Access, Access]:
+        """What an access is to the loop's next iteration, and to what follows the loop."""
+        key = (access, loop)
+        if key not in self.later:
+            self.later[key] = after_iteration(access, loop), after_loop(access, loop)
+        return self.later[key]
 
     def op(self, op: Operation, state: _State, placement: _Placement) -> _State:
         match op:
@@ -169,8 +189,6 @@ class _Fences:
                 arrived = frozenset((a, n) for a, n in state.flying if n > pending)
                 return _State(state.pending | {a for a, _ in arrived}, state.flying - arrived)
         made = self.accesses(op)
-        if not made:
-            return state
         if any(conflict(a, b) for b in made for a in state.pending):
             placement.raced = True
             if not placement.fixed:
@@ -181,16 +199,22 @@ class _Fences:
         return _State(state.pending.union(made), state.flying)
 
     def accesses(self, op: Operation) -> list[Access]:
-        if op not in self.known:
-            self.known[op] = list(accesses(op))
-        return self.known[op]
+        if op not in self.made:
+            self.made[op] = list(accesses(op))
+        return self.made[op]
 
+    # --- tidying ---------------------------------------------------------------------------------------------------
 
-def _left(state: _State, loop: Operation) -> _State:
-    return _State(
-        frozenset(after_loop(a, loop) for a in state.pending),
-        frozenset((after_loop(a, loop), n) for a, n in state.flying),
-    )
+    def drop_doubled(self, block: Block) -> None:
+        """Removes barriers that follow another one with nothing between that a barrier orders."""
+        fresh = False
+        for op in self.steps_of(block):
+            if isinstance(op, simt.Barrier):
+                if fresh:
+                    block.erase_op(op)
+                fresh = True
+            elif not isinstance(op, gpu.CpAsyncCommit):
+                fresh = False
 
 
 def _insert_barrier(before: Operation) -> None:
@@ -199,15 +223,3 @@ def _insert_barrier(before: Operation) -> None:
     barrier = simt.Barrier.create()
     barrier.location = before.location
     block.insert_op_before(barrier, before)
-
-
-def _drop_doubled(block: Block) -> None:
-    """Removes barriers that follow another one with nothing between that a barrier orders."""
-    fresh = False
-    for op in tuple(block.ops):
-        if isinstance(op, simt.Barrier):
-            if fresh:
-                block.erase_op(op)
-            fresh = True
-        elif op.regions or isinstance(op, gpu.CpAsyncWait) or any(True for _ in accesses(op)):
-            fresh = False
