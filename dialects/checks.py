@@ -118,6 +118,8 @@ def check_bounds(bounds: BoundsAttr | None, rank: int) -> None:
 
 def check_product(a: Attribute, b: Attribute, acc: Attribute) -> None:
     """Element types of `acc + a @ b`: a and b alike, the accumulator of their kind and no narrower."""
+    for element in (a, b, acc):
+        check_element(element)
     if a != b:
         raise VerifyException(f"a is of {a}, b of {b}")
     if isinstance(a, IntegerType) != isinstance(acc, IntegerType):

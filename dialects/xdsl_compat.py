@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import (
     VerifyException,
 )
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from tileopt.dialects.diagnostics import (
     CompileError,
@@ -168,6 +168,18 @@ class LocatedParser(Parser):
             return None
         _, name = min(uses)
         return CompileError("parse/undefined-value", f"%{name} is not defined", location=_place(self._first_uses[name]))
+
+    def parse_optional_str_literal(self) -> str | None:
+        # xDSL prints what is not ASCII as escaped bytes, and reads it back as bytes instead of as the string it was.
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.BYTES_LIT:
+            return super().parse_optional_str_literal()
+        try:
+            text = StringLiteral.from_span(token.span).bytes_contents.decode()
+        except UnicodeDecodeError:
+            return None
+        self._consume_token()
+        return text
 
     # What follows bounds the memory and the time that a few bytes of text can ask for.
 

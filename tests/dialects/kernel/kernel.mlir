@@ -29,3 +29,9 @@ tile.kernel @arguments(
 simt.kernel @threads(%x: !tile.view<?xi8, owned>, %a: f64) attributes {simt.threads = 96 : i64, simt.shared_bytes = 49152 : i64} {
   simt.return
 }
+
+// Names are Python's, which may hold any letter.
+// CHECK-LABEL: tile.kernel @"gr\C3\B6\C3\9Fe"(%n: i64 {tile.name = "gr\C3\B6\C3\9Fe"}) {
+tile.kernel @"größe"(%n: i64 {tile.name = "größe"}) {
+  tile.return
+}

@@ -135,3 +135,9 @@
 %x = "test.op"() : () -> tensor<4x6xf32>
 // expected-error@+1 {{source and result differ in element type}}
 %t = tile.convert_layout %x : tensor<4x6xf32> -> tensor<4x6xf16>
+
+// -----
+
+%x = "test.op"() : () -> tensor<4x6xf32>
+// expected-error@+1 {{kind is a string Underlying verification failure: 3 : i64 should be of base attribute string}}
+%t = tile.reduce %x {kind = 3, axis = 0} : tensor<4x6xf32> -> tensor<6xf32>
