@@ -191,6 +191,8 @@ class Core:
         A choice between scalars that cost next to nothing becomes `arith.select`, an empty choice nothing.
         """
         self.same_types(then_values, other_values, "the branches")
+        then_values = [self.constant(True) if v is condition else v for v in then_values]
+        other_values = [self.constant(False) if v is condition else v for v in other_values]
         lows = [_lower(a, b) for a, b in zip(then_values, other_values, strict=True)]
         if all(v.is_scalar for v in then_values) and _speculable(then, other):
             for block in (then, other):

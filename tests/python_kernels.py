@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import sys
 import textwrap
+import types
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,9 +24,10 @@ def module(text: str) -> dict[str, Any]:
     source = HEADER + textwrap.dedent(text)
     name = f"<test {next(_count)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    names: dict[str, Any] = {"__name__": name}
-    exec(compile(source, name, "exec", dont_inherit=True), names)
-    return names
+    made = types.ModuleType(name)
+    sys.modules[name] = made  # dataclasses look their module up
+    exec(compile(source, name, "exec", dont_inherit=True), vars(made))
+    return vars(made)
 
 
 def kernel(body: str, parameters: str = "x: tile.In, out: tile.Out, n: int", before: str = "", hints: str = "") -> Any:

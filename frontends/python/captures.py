@@ -53,7 +53,14 @@ class Captures:
         for cell, thing in self._cells:
             if _content(cell) is not thing:
                 return False
-        return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self._codes)
+        for function, code, defaults in self._codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+        return True
+
+    def _watch(self, scope: dict[str, Any], name: str, thing: object) -> None:
+        if not any(s is scope and n == name for s, n, _ in self._namespaces):
+            self._namespaces.append((scope, name, thing))
 
     def _visit(self, function: types.FunctionType, seen: set[types.CodeType]) -> Iterator[str]:
         code = function.__code__
@@ -66,22 +73,25 @@ class Captures:
         yield repr([_describe(d) for d in function.__defaults__ or ()])
         yield repr({k: _describe(v) for k, v in (function.__kwdefaults__ or {}).items()})
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        outer = _global_names(code)
         for name, path in sorted(_outer_names(source.tree)):
             thing: object = _ABSENT
             if name in cells:
                 thing = _content(cells[name])
                 self._cells.append((cells[name], thing))
-            else:
+            elif name in outer:
                 thing = function.__globals__.get(name, _ABSENT)
-                self._namespaces.append((function.__globals__, name, thing))
+                self._watch(function.__globals__, name, thing)
+            else:
+                continue  # a local name
             for attribute in path:
-                if not isinstance(thing, types.ModuleType):
+                if not isinstance(thing, types.ModuleType) or _is_ours(thing.__name__):
                     break
                 scope = vars(thing)
                 thing = scope.get(attribute, _ABSENT)
-                self._namespaces.append((scope, attribute, thing))
+                self._watch(scope, attribute, thing)
             yield f"{name}.{'.'.join(path)}"
-            if isinstance(thing, types.FunctionType) and not hasattr(thing, MARK):
+            if isinstance(thing, types.FunctionType) and not hasattr(thing, MARK) and not _is_ours(thing.__module__):
                 try:
                     yield from self._visit(thing, seen)
                 except CompileError:  # without source: the kernel says so when it is compiled
@@ -96,6 +106,20 @@ def _content(cell: types.CellType) -> object:
         return content
     except ValueError:
         return _ABSENT
+
+
+def _is_ours(module: str) -> bool:
+    """tileopt itself does not change under a running program; on disk its version is part of every key."""
+    return module.partition(".")[0] == "tileopt"
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    """Names that the function, and functions and comprehensions in it, may look up outside."""
+    names = {*code.co_names, *code.co_freevars}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names
 
 
 def _outer_names(tree: ast.AST) -> set[tuple[str, tuple[str, ...]]]:

@@ -17,12 +17,13 @@ from tileopt.frontends.python.objects import flatten, rebuild, same_spec
 Key = tuple[str, int]  # a variable, and which of its numbers
 
 
-@dataclass(frozen=True)
 class Retype(Exception):
     """An iteration gives a number that entered as Python's the type `dtype`."""
 
-    key: Key
-    dtype: DType
+    def __init__(self, key: Key, dtype: DType) -> None:
+        super().__init__(key, dtype)
+        self.key = key
+        self.dtype = dtype
 
 
 @dataclass

@@ -72,7 +72,7 @@ class TileInterpreter(Interpreter):
             help = f"tile.{name}{_header(signature)}"
             arrays = [a for a in args if isinstance(a, Array)]
             if name in ("load", "store", "load_at", "store_at") and len(args) > 2 and arrays and args[0] is arrays[0]:
-                if all(isinstance(a, Value | int) for a in args[1:3]):
+                if arrays[0].rank > 1 and all(isinstance(a, Value | int) for a in args[1:3]):
                     rest = "(M, N)" if name.startswith("load") else "value"
                     help = f"the index is one tuple: tile.{name}({arrays[0].name}, (i, j), {rest})"
             raise self.mistyped("type/arguments", f"{name}(): {error}", help) from None

@@ -304,6 +304,12 @@ PROGRAMS = {
         before="def f(n): return n",
     ),
     "captured list": R("a = table[0]  #!", "kernel/captured-value", ("'table'", "list"), before="table = [1, 2]"),
+    "captured object": R(
+        "a = helper.size  #!",
+        "kernel/captured-value",
+        ("Helper",),
+        before="class Helper:\n    pass\nhelper = Helper()",
+    ),
     "a kernel in a kernel": R("k2(x)  #!", "unsupported/call", ("kernel",), before="@tile.kernel\ndef k2(x: tile.In): pass"),
     "static assertion": R('tile.static_assert(4 > 5, "too small")  #!', "kernel/static-assert", ("too small",)),
     "static assertion at run time": R("tile.static_assert(n > 0)  #!", "type/constant", ("compile-time",)),
