@@ -7,6 +7,7 @@ pointers and scalars, and calls. All inspection, specialisation and compiling is
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tileopt.backends.runtime import binding, defaults, streams
@@ -21,13 +22,23 @@ if TYPE_CHECKING:
     from tileopt.dialects.target import Target
 
 
+@dataclass(slots=True)
+class _State:
+    """What was planned for the kernel as it was at one time."""
+
+    fingerprint: str
+    planner: Planner
+    entries: dict[tuple[Hashable, ...], Entry] = field(default_factory=dict)
+
+
 class Dispatcher:
     """Launches one kernel. Any number of threads may."""
 
     def __init__(self, definition: KernelDefinition) -> None:
         self.definition = definition
-        self._planner = Planner(definition)
-        self._entries: dict[tuple[Hashable, ...], Entry] = {}
+        self._fingerprint = definition.fingerprint
+        self._state = _State(definition.fingerprint(), Planner(definition))
+        self._states = {self._state.fingerprint: self._state}
 
     def launch(
         self,
@@ -38,13 +49,17 @@ class Dispatcher:
         target: Target | str | None = None,
     ) -> None:
         """Runs the kernel over the grid. Raises LaunchError, or CompileError and its kin the first time."""
+        state = self._state
+        fingerprint = self._fingerprint()
+        if fingerprint is not state.fingerprint:
+            state = self._switch(fingerprint)
         flat = (*args, *kwargs.values()) if kwargs else args
         wanted = target if target is None or type(target) is str else getattr(target, "name", target)
-        entry = self._entries.get((wanted, defaults.generation, *map(type, flat), *kwargs))
+        entry = state.entries.get((wanted, defaults.generation, *map(type, flat), *kwargs))
         if entry is None:
             found = defaults.default_target() if target is None else defaults.resolve(target)
             entry = Entry.of(binding.bind(self.definition.parameters, args, kwargs, self.definition.name), found)
-            self._entries[(wanted, defaults.generation, *map(type, flat), *kwargs)] = entry
+            state.entries[(wanted, defaults.generation, *map(type, flat), *kwargs)] = entry
         pointers = []
         parts = []
         for position, read in entry.arrays:
@@ -63,7 +78,7 @@ class Dispatcher:
         key = tuple(parts)
         plan = entry.plans.get(key)
         if plan is None:
-            plan = self._planner.plan(entry, flat, key)
+            plan = state.planner.plan(entry, flat, key)
         for i, j, low, high in plan.pairs:
             if low < pointers[j] - pointers[i] < high:
                 plan.check_overlap(i, j, pointers)
@@ -84,6 +99,15 @@ class Dispatcher:
         else:
             plan.run(buffer, extents, self._queue(plan, stream, flat))
         plan.free.append(buffer)
+
+    def _switch(self, fingerprint: str) -> _State:
+        """The kernel's source, a helper's or a captured constant has changed, or changed back."""
+        state = self._states.get(fingerprint)
+        if state is None:
+            state = self._states[fingerprint] = _State(fingerprint, Planner(self.definition))
+        state.fingerprint = fingerprint  # equal; the next look is by identity
+        self._state = state
+        return state
 
     # ---- streams ----
 

@@ -148,6 +148,14 @@ def test_a_copied_kernel_launches_itself(launch: Any) -> None:
     assert len(other.builds) == 1
 
 
+def test_a_changed_kernel_is_compiled_anew(launch: Any) -> None:
+    kernel, out = probe(), words()
+    for source, builds in [("1", 1), ("2", 2), ("2", 2), ("1", 2), ("3", 3)]:
+        kernel.source = source
+        launch(kernel, (1,), out)
+        assert len(kernel.builds) == builds
+
+
 # ---- blocks ----
 
 
