@@ -152,7 +152,7 @@ class Block:
 
 
 def _float(text: str, type_: str) -> Any:
-    if text.startswith("0xH") or text.startswith("0xR"):
+    if text.startswith(("0xH", "0xR")):
         return np.uint16(int(text[3:], 16)).view(DTYPES[type_])
     return np.uint64(int(text, 16)).view(np.float64)
 
@@ -495,7 +495,9 @@ def _ldmatrix(block: Block, instruction: str, parts: list[str], names: dict[str,
             matrix = rows[first + 8 * number : first + 8 * number + 8].view(np.uint16)
             if ".trans" in instruction:
                 matrix = matrix.T
-            out[number][thread] = np.ascontiguousarray(matrix[lane // 4, lane % 4 * 2 : lane % 4 * 2 + 2]).view(np.uint8)
+            out[number][thread] = np.ascontiguousarray(matrix[lane // 4, lane % 4 * 2 : lane % 4 * 2 + 2]).view(
+                np.uint8
+            )
     return out
 
 

@@ -11,9 +11,7 @@ ELEMENTWISE_FLOAT = (
 )  # fmt: skip
 ELEMENTWISE_INT = ("smin", "smax", "umin", "umax", "abs", "ctlz", "cttz", "ctpop")
 CONVERSIONS = ("fptosi.sat", "fptoui.sat")
-SPECIAL_REGISTERS = tuple(
-    f"nvvm.read.ptx.sreg.{name}.{axis}" for name in ("tid", "ctaid", "nctaid") for axis in "xyz"
-)
+SPECIAL_REGISTERS = tuple(f"nvvm.read.ptx.sreg.{name}.{axis}" for name in ("tid", "ctaid", "nctaid") for axis in "xyz")
 OTHERS = ("nvvm.barrier.cta.sync.aligned.all", "nvvm.shfl.sync.bfly.i32", "trap")
 
 INTRINSICS = frozenset(

@@ -32,7 +32,8 @@ def cp_async(emitter: Emitter, op: Operation) -> None:
         raise UnsupportedError("gpu/padding", "cp.async fills with zeros only")
     fast = buffer.type.shared_layout.order[-1]
     axis = fast if length > 1 else 0
-    if length > 1 and (view.unit_axis != fast or length > min(run_length(layout, fast), shared_run(buffer, layout, size))):
+    together = min(run_length(layout, fast), shared_run(buffer, layout, size)) if view.unit_axis == fast else 1
+    if length > together:
         raise CompileError("gpu/vector", f"{length} elements do not lie side by side in the array and the buffer")
     offsets = [emitter.scalar(v) for v in op.offsets]
     source = Addresses(emitter, view, offsets, layout, is_small(emitter, op.view))

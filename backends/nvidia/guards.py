@@ -30,7 +30,7 @@ class Guard:
         self._windows: dict[int, tuple[str, str]] = {}
 
     def condition(self, at: Coord) -> str | None:
-        """An i1 that says whether the register at `at` exists; None where it always does, "false" where it never does."""
+        """An i1: whether the register at `at` exists; None where it always does, "false" where it never does."""
         if at not in self._whole:
             total: str | None = None
             for axis, coordinate in enumerate(at):
@@ -58,7 +58,7 @@ class Guard:
         return emitter.assign(f"icmp ult i32 {at}, {length}")
 
     def _window(self, axis: int) -> tuple[str, str]:
-        """(thread coordinate - low, high - low): a register at c is inside where the first plus c is below the second."""
+        """(thread coordinate - low, high - low): a register at c is inside where first + c is below the second."""
         if axis not in self._windows:
             emitter, extent, size = self.emitter, self.extents[axis], self.layout.shape[axis]
             # Beyond these ends nothing is inside, and nothing below can overflow.
@@ -89,8 +89,8 @@ class Guard:
 
 
 def not_phantom(emitter: Emitter, layout: Layout, axis: int, coordinate: int) -> str | None:
-    """An i1 of the entry section: a register at `coordinate` is inside the tile along `axis`; None or "false" where that
-    holds in all threads or in none."""
+    """An i1 of the entry section: whether a register at `coordinate` is inside the tile along `axis`; None or "false"
+    where that holds in all threads or in none."""
     room = layout.shape[axis] - coordinate
     if room <= 0:
         return "false"

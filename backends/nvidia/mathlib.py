@@ -11,10 +11,11 @@ from xdsl.dialects import math
 from xdsl.ir import Operation
 
 from tileopt.backends.llvm import types
+from tileopt.backends.llvm.arith import F32
 from tileopt.backends.llvm.convert import convert_chunk
 from tileopt.backends.llvm.emitter import Emitter, Handler
-from tileopt.backends.llvm.math import F32, per_element
 from tileopt.backends.llvm.math import HANDLERS as EXACT
+from tileopt.backends.llvm.math import per_element
 from tileopt.backends.nvidia import libdevice
 from tileopt.backends.nvidia.ptx import PURE, Statement
 from tileopt.dialects.diagnostics import UnsupportedError, location_of

@@ -40,10 +40,7 @@ class Addresses:
         self._rows: dict[Coord, str] = {}
         block = self._sum([(offset, stride) for offset, stride in zip(offsets, view.strides, strict=True)])
         thread = self._sum(
-            [
-                (thread_coord_i64(emitter, layout, axis), self._stride(axis))
-                for axis in range(len(layout.shape))
-            ]
+            [(thread_coord_i64(emitter, layout, axis), self._stride(axis)) for axis in range(len(layout.shape))]
         )
         self.base = self._step(self._step(view.pointer, block), thread)
 
@@ -182,7 +179,7 @@ def _by_outcome(
     if outcome not in (Outcome.HOISTED, Outcome.CHECKED) or not tested:
         return make(tested)
     whole = Guard(emitter, layout, offsets, view.extents, tested).all_inside()
-    assert whole is not None
+    assert whole is not None, "some axis is tested"
     fast, slow, end = emitter.label("inside"), emitter.label("edge"), emitter.label("end")
     emitter.branch_if(whole, fast, slow)
     if outcome is Outcome.CHECKED:
@@ -206,7 +203,11 @@ def _padding_words(emitter: Emitter, padding: Attribute | None, type_: Attribute
     """What elements outside the array read as; written in the entry section, where it dominates every use."""
     element = types.llvm_type(type_)
     words = words_of(element, length)
-    value = padding.value.data if isinstance(padding, FloatAttr | IntegerAttr) else 0
+    value: float | int = 0
+    if isinstance(padding, FloatAttr):
+        value = padding.value.data
+    elif isinstance(padding, IntegerAttr):
+        value = padding.value.data
     if not value and str(float(value)) == "0.0":
         return [zero(words.type)] * words.count
     constant = types.constant_text(value, type_)

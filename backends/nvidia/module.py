@@ -84,7 +84,7 @@ def _define_arguments(emitter: Emitter) -> list[str]:
 
 
 def _aliasing(view: SSAValue) -> str:
-    """What LLVM may assume: the runtime lets no owned array of a launch overlap another, and what is shared is only read.
+    """What LLVM may assume: no owned array of a launch overlaps another (the runtime sees to it), shared ones are read.
 
     Of an array that is both read and written LLVM must think that a barrier changes it: other threads may have.
     """

@@ -44,7 +44,7 @@ class IndexMap:
 
     @cached_property
     def thread_parts(self) -> tuple[int, ...]:
-        """What each bit of the thread id contributes: by XOR where `is_linear`, else by addition, before the swizzle."""
+        """What each bit of the thread id contributes: by XOR where `is_linear`, else added before the swizzle."""
         return tuple(self.part(at) for at in self.threads)
 
     def part(self, at: Coord) -> int:
@@ -76,7 +76,7 @@ class IndexMap:
             flip, constant = self.split(at)
             return (base ^ flip) + constant
         linear = (sum(parts) + self.part(at)) // self.size
-        swizzle = (linear >> self.shared.shift & ((1 << self.shared.bits) - 1) << self.shared.base)
+        swizzle = linear >> self.shared.shift & ((1 << self.shared.bits) - 1) << self.shared.base
         return (linear ^ swizzle) * self.size
 
 
@@ -144,7 +144,7 @@ class SharedAddresses:
 
 
 def _xor_terms(emitter: Emitter, parts: Sequence[int]) -> str:
-    """XOR of the parts of the set bits of the thread's id: bits of the id that move by the same distance go together."""
+    """XOR of the parts of the set bits of the thread's id: bits that move by the same distance go together."""
     masks: dict[int, int] = {}  # distance from a bit of the id to the bit that it flips -> bits of the id
     for bit, part in enumerate(parts):
         for target in range(part.bit_length()):

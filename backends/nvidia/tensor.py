@@ -67,7 +67,7 @@ def matrix_loads(layout: Layout, row_axis: int) -> tuple[tuple[MatrixLoad, ...],
 
 
 def _steps(origins: tuple[Coord, ...]) -> ThreadMap | None:
-    """How the bits of a matrix's number move its origin; None where they do not do so each on its own, without carry."""
+    """How the bits of a matrix's number move its origin; None where they do not, each on its own, without carry."""
     first = origins[0]
     bits = range(len(origins).bit_length() - 1)
     steps = tuple(tuple(a ^ b for a, b in zip(first, origins[1 << bit], strict=True)) for bit in bits)

@@ -62,7 +62,9 @@ def pack(emitter: Emitter, element: str, values: Sequence[str]) -> list[str]:
     for at in range(0, len(values), words.packed):
         part = values[at : at + words.packed]
         if words.packed == 1:
-            out.append(part[0] if stored == words.type else emitter.assign(f"bitcast {stored} {part[0]} to {words.type}"))
+            out.append(
+                part[0] if stored == words.type else emitter.assign(f"bitcast {stored} {part[0]} to {words.type}")
+            )
             continue
         vector = types.vector(words.packed, stored)
         joined = "poison"

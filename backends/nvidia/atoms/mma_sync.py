@@ -109,10 +109,7 @@ def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tupl
     packed, acc_packed = _packed(operand), _packed(acc)
     word = "double" if operand == "f64" else "i32"
     acc_word = {"f32": "float", "f64": "double"}.get(acc, "i32")
-    ptx = (
-        f"mma.sync.aligned.m{m}n{n}k{k}.row.col"
-        f".{_PTX[acc]}.{_PTX[operand]}.{_PTX[operand]}.{_PTX[acc]}"
-    )
+    ptx = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{_PTX[acc]}.{_PTX[operand]}.{_PTX[operand]}.{_PTX[acc]}"
     instruction = MmaInstruction(
         ptx,
         registers["a"] // packed,

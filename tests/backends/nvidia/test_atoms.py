@@ -1,4 +1,4 @@
-"""Fragments against the index formulas of the PTX ISA manual ("Matrix Fragments for mma.*"), as the manual states them."""
+"""Fragments against the index formulas of the PTX ISA manual ("Matrix Fragments for mma.*"), as it states them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tileopt.backends.nvidia.atoms.table import ALL, legal_atoms
 from tileopt.backends.nvidia.targets import nvidia_target
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.target import Atom, Fragment
+
 
 def placed(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
     """(register, lane) -> (row, column) of a fragment."""

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A pipelined matrix product, as the passes would leave it: cp.async, a ring of slots, ldmatrix, mma.sync."""
 
 from __future__ import annotations
@@ -50,19 +51,20 @@ class Gemm:
         shapes = (m, k), (k, n)
         shared = [swizzle(s, o) for s, o in zip(shapes, self.orders, strict=True)]
         copies = [coalesced(s, o, 8, self.warps) for s, o in zip(shapes, self.orders, strict=True)]
-        buffers = [
-            f"!tile.buffer<{s[0]}x{s[1]}x{dt}, {SharedAttr.of(l)}>" for s, l in zip(shapes, shared, strict=True)
-        ]
-        sizes = [l.size * 2 for l in shared]
+        buffers = [f"!tile.buffer<{s[0]}x{s[1]}x{dt}, {SharedAttr.of(h)}>" for s, h in zip(shapes, shared, strict=True)]
+        sizes = [one.size * 2 for one in shared]
         view, out = f"!tile.view<?x?x{dt}, shared>", "!tile.view<?x?xf32, owned>"
-        fragment = {r: f"vector<{l.registers}x{t}>" for r, l, t in (
+        fragment = {r: f"vector<{x.registers}x{t}>" for r, x, t in (
             ("a", layouts.a, dt), ("b", layouts.b, dt), ("acc", layouts.acc, "f32"))}  # fmt: skip
 
         def attr(layout: Layout) -> str:
             return f"layout = {LayoutAttr.of(layout)}"
 
         def fetch(iteration: str, tag: str) -> str:
-            lines = [f"%kk{tag} = arith.muli {iteration}, %bk : i64", f"%s{tag} = arith.remui {iteration}, %stages : i64"]
+            lines = [
+                f"%kk{tag} = arith.muli {iteration}, %bk : i64",
+                f"%s{tag} = arith.remui {iteration}, %stages : i64",
+            ]
             for name, offsets, number in (("a", f"%m0, %kk{tag}", 0), ("b", f"%kk{tag}, %n0", 1)):
                 b = buffers[number]
                 lines.append(f"%x{name}{tag} = simt.slot %r{name}[%s{tag}] : {b} -> {b}")

@@ -29,7 +29,7 @@ def contract(unit: int, rank: int, align: int = 16, small: bool = False) -> str:
 def copy_text(
     layout: Layout, element: str, bounds: str, vector: int, unit: int = -2, padding: str = "", small: bool = False
 ) -> str:
-    """A kernel that copies one tile from offset (%i0, ...) of %x to the same place of %y, but its padding to (%j0, ...)."""
+    """A kernel that copies one tile from offset (%i0, ...) of %x to (%j0, ...) of %y."""
     rank = len(layout.shape)
     unit = rank - 1 if unit == -2 else unit
     n = "?x" * rank
@@ -85,7 +85,9 @@ def test_copy_of_a_row(element, vector, bounds) -> None:
 
 
 @pytest.mark.parametrize("bounds", ["masked [0, 1]", "hoisted [0, 1]"])
-@pytest.mark.parametrize("offsets", [(0, 0), (3, 16), (-5, 0), (0, -8), (7, 24), (100, 100), (-100, 0), (2**62, -(2**62))])
+@pytest.mark.parametrize(
+    "offsets", [(0, 0), (3, 16), (-5, 0), (0, -8), (7, 24), (100, 100), (-100, 0), (2**62, -(2**62))]
+)
 @pytest.mark.parametrize("small", [False, True])
 def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, small) -> None:
     layout = coalesced((8, 32), (0, 1), 4, 2)
@@ -115,7 +117,7 @@ def test_strides_of_any_sign() -> None:
     x = memory[30:10:-2, 5:35:3]
     y = np.zeros((12, 12), np.uint32)
     program = Kernel(llvm)
-    start = (x.__array_interface__["data"][0] - memory.__array_interface__["data"][0])
+    start = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     program.run([(memory, start), *x.shape, *_strides(x), y, *y.shape, 12, 1, 2, 0, 0, 0], (1,), 32)
     want = np.zeros_like(y)
     part = x[2:10, :12]

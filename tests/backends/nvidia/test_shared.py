@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Shared memory: addresses under padding and swizzles, wide accesses, ldmatrix, cp.async, matrix products."""
 
 from __future__ import annotations
@@ -237,7 +238,12 @@ gpu.cp_async_wait {{pending = 0 : i64}}
 simt.barrier
 %w = simt.shared_load %b {{layout = {LayoutAttr.of(read)}}} : {buffer} -> vector<{read.registers}xf16>
 simt.fragment_store %w, %y[%z, %z] {{{span(read)}, bounds = #tile.bounds<proved []>}} : vector<{read.registers}xf16>, {view_type(2, "f16", "owned")}"""
-    views = [f"%x: {view_type(2, 'f16', 'shared')} {contract}", f"%y: {view_type(2, 'f16', 'owned')}", "%i: i64", "%j: i64"]
+    views = [
+        f"%x: {view_type(2, 'f16', 'shared')} {contract}",
+        f"%y: {view_type(2, 'f16', 'owned')}",
+        "%i: i64",
+        "%j: i64",
+    ]
     llvm, ptx = compile_text(kernel_text(body, views, threads=64, shared=shared.size * 2), "sm_80")
     x = (np.arange(1, 1 + 40 * 104) % 1021 + 1).reshape(40, 104).astype(np.float16)
     for at in [(0, 0)] if "proved" in bounds else [(0, 0), (20, 64), (-3, -16), (39, 96), (400, 0)]:
@@ -249,7 +255,9 @@ simt.fragment_store %w, %y[%z, %z] {{{span(read)}, bounds = #tile.bounds<proved 
             if 0 <= i + at[0] < 40 and 0 <= j + at[1] < 104:
                 want[i, j] = x[i + at[0], j + at[1]]
         np.testing.assert_array_equal(y, want)
-    assert set(re.findall(r"cp\.async\.(c\w)\.shared\.global \S+ \S+ (\d+)", ptx)) == {("cg" if size == 16 else "ca", str(size))}
+    assert set(re.findall(r"cp\.async\.(c\w)\.shared\.global \S+ \S+ (\d+)", ptx)) == {
+        ("cg" if size == 16 else "ca", str(size))
+    }
 
 
 def test_an_older_gpu_has_no_cp_async() -> None:
@@ -277,7 +285,7 @@ def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
             f"%v{name} = simt.fragment_load %{name}[%z, %z] {{{span(layout)}}} : "
             f"{view_type(2, type_, 'shared')} -> vector<{layout.registers}x{type_}>"
         )
-    fragments = [f"vector<{l.registers}x{t}>" for l, t in zip((layouts.a, layouts.b, layouts.acc), types, strict=True)]
+    fragments = [f"vector<{x.registers}x{t}>" for x, t in zip((layouts.a, layouts.b, layouts.acc), types, strict=True)]
     body.append(
         f'%r = gpu.mma_sync %va, %vb, %vc {{atom = "{atom.name}", m = {m} : i64, n = {n} : i64, k = {k} : i64, '
         f"layout_a = {LayoutAttr.of(layouts.a)}, layout_b = {LayoutAttr.of(layouts.b)}, "
@@ -324,7 +332,8 @@ def test_a_layout_that_is_not_the_atoms_is_refused() -> None:
     atom = nvidia_target("sm_80").atom("mma_m16n8k16_f16_f32")
     text = product_text(atom, (16, 8, 16), 1)
     wrong = text.replace(
-        "layout_a = #tile.layout<regs = [[0, 1], [8, 0], [0, 8]]", "layout_a = #tile.layout<regs = [[0, 1], [0, 8], [8, 0]]"
+        "layout_a = #tile.layout<regs = [[0, 1], [8, 0], [0, 8]]",
+        "layout_a = #tile.layout<regs = [[0, 1], [0, 8], [8, 0]]",
     )
     assert wrong != text
     with pytest.raises(CompileError) as caught:

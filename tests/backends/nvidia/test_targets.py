@@ -111,6 +111,6 @@ simt.fragment_store %v, %o[%z] {LAYOUT} : vector<8xf32>, !tile.view<?xf32, owned
     arguments = ["%b: i1", "%x: f32", "%y: f32", "%h: f16", "%q: i8", "%o: !tile.view<?xf32, owned>"]
     _, ptx = compile_text(kernel_text(body, arguments), "sm_80")
     sizes = re.findall(r"\.param \.[a-z](\d+) (?:\.ptr \S+ \.align \d+ )?kernel_param", ptx)
-    assert sizes == ["8", "32", "32", "16", "8", "64", "64", "64"]
+    assert sizes == ["8", "32", "32", "8", "64", "64", "64"] and ".align 2 .b8 kernel_param_3[2]" in ptx
     assemble(ptx, "sm_80")
     assemble(compile_text(kernel_text(""), "sm_80")[1], "sm_80")
