@@ -49,7 +49,8 @@ class Symbol:
     @property
     def name(self) -> str:
         """How messages call it. Put together on demand: most symbols are never shown."""
-        return self.label.format(*(f"({a})" if len(a.terms) > 1 else a for a in self.args))
+        name = _nested_name if self.label.startswith("(") else str
+        return self.label.format(*(name(a) for a in self.args))
 
     def __repr__(self) -> str:
         return self.name
@@ -106,13 +107,13 @@ class Expr:
 
     def __add__(self, other: Expr | int) -> Expr:
         terms = dict(self.terms)
-        for monomial, factor in _lift(other).terms.items():
+        for monomial, factor in other.terms.items() if isinstance(other, Expr) else (((), other),):
             terms[monomial] = terms.get(monomial, 0) + factor
         return Expr(terms)
 
     def __sub__(self, other: Expr | int) -> Expr:
         terms = dict(self.terms)
-        for monomial, factor in _lift(other).terms.items():
+        for monomial, factor in other.terms.items() if isinstance(other, Expr) else (((), other),):
             terms[monomial] = terms.get(monomial, 0) - factor
         return Expr(terms)
 
@@ -175,8 +176,12 @@ class Expr:
     def __str__(self) -> str:
         parts: list[str] = []
         for monomial, factor in sorted(self.terms.items(), key=lambda t: (not t[0], [s.id for s in t[0]])):
+            name = "*".join(s.name for s in monomial)
+            if factor < 0 and len(monomial) == 1 and monomial[0].kind == "min":
+                # There is no symbol for a maximum: it is a minimum of negatives.
+                name, factor = f"max({', '.join(str(-a) for a in monomial[0].args)})", -factor
             sign = ("-" if factor < 0 else "") if not parts else (" - " if factor < 0 else " + ")
-            parts.append(sign + _term_name(monomial, abs(factor)))
+            parts.append(sign + _term_name(name, abs(factor)))
         return "".join(parts) or "0"
 
     __repr__ = __str__
@@ -192,10 +197,15 @@ def monomial_bounds(monomial: Monomial, of: Bounds = own_bounds) -> Interval:
     return product
 
 
-def _term_name(monomial: Monomial, factor: int) -> str:
-    if not monomial:
+def _nested_name(e: Expr) -> str:
+    """As an operand of an operator."""
+    whole = len(e.terms) == 1 and next(iter(e.terms.values())) in (1, -1) and not str(e).startswith("-")
+    return str(e) if whole or e.value is not None else f"({e})"
+
+
+def _term_name(name: str, factor: int) -> str:
+    if not name:
         return str(factor)
-    name = "*".join(s.name for s in monomial)
     whole = name.removesuffix(f"/{factor}")  # an extent known to be a multiple of 16 is 16 * (extent/16)
     return whole if factor == 1 or whole != name else f"{factor}*{name}"
 
@@ -204,17 +214,18 @@ def _by_id(symbol: Symbol) -> int:
     return symbol.id
 
 
-def _lift(value: Expr | int) -> Expr:
-    return value if isinstance(value, Expr) else Expr.constant(value)
-
-
 ZERO = Expr({})
 ONE = Expr.constant(1)
 
 
 def tightened(e: Expr) -> Expr:
     """The expression of least size that is >= 0 for the same integers as e."""
-    content = (e - e.offset).content()
+    content = 0
+    for monomial, factor in e.terms.items():
+        if monomial:
+            content = gcd(content, factor)
+            if content == 1:
+                return e
     return e.split(content)[0] if content > 1 else e
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tileopt.dialects.dtypes import bit_width
@@ -230,9 +230,10 @@ def _inside(op: Operation, loop: Operation) -> bool:
 
 def _any_op(facts: KernelFacts, op: Operation) -> None:
     """An op of which only its place is known: its integers may differ each time it runs."""
+    scalar = not op.regions and all(isinstance(o.type, IntegerType | IndexType | AnyFloat) for o in op.operands)
     for result in op.results:
         if width_of(result.type) is not None:
-            facts.unknown(result, "data", op)
+            facts.unknown(result, "unknown" if scalar else "data", op)
     for region in op.regions:
         for block in region.blocks:
             for argument in block.args:

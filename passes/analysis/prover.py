@@ -84,6 +84,11 @@ class Prover:
         self._prepare()
         return self._search([_MINUS_ONE - e for e in self._usable], REFUTE_BUDGET)
 
+    def contradictory(self) -> bool:
+        """Whether one known expression alone is negative by its interval. Says less than `refuted`, at once."""
+        self._prepare()
+        return any(f.bounds(self.bounds).hi < 0 for f in self._usable)
+
     def _prepare(self) -> None:
         """Solves the equations, narrows the intervals and sorts what is left by its terms."""
         if self._ready:
@@ -138,14 +143,16 @@ class Prover:
 
     def _search(self, goals: Iterable[Expr], budget: int) -> bool:
         heap: list[tuple[int, int, int, Expr, list[tuple[int, Monomial, int]]]] = []
-        best: dict[Expr, int] = {}  # the greatest offset seen with the same terms: a smaller one is harder to prove
+        best: dict[
+            frozenset[tuple[Monomial, int]], int
+        ] = {}  # the greatest offset seen with the same terms: a smaller one is harder to prove
         depth = seen = 0
         while True:
             for goal in goals:
                 goal = tightened(goal)
                 if len(goal.terms) > TERMS_MAX:
                     continue
-                terms, offset = goal - goal.offset, goal.offset
+                terms, offset = frozenset(t for t in goal.terms.items() if t[0]), goal.offset
                 if terms in best and best[terms] >= offset:
                     continue
                 best[terms] = offset

@@ -14,10 +14,10 @@ from tileopt.passes.analysis.facts import KernelFacts
 if TYPE_CHECKING:
     from tileopt.passes.safety.owned_accesses import OwnedAccess
 
-RUNS_MAX = 4000  # runs of an access that are looked at
+RUNS_MAX = 400  # runs of an access that are looked at
 UNIFORM_MAX = 24  # choices of arguments, extents and grids
-GRIDS = (3, 2, 1)
-TRIPS = (0, 1, 2)
+GRID = (16, 4, 3)  # extent of the grid along each axis, by how many axes are used
+TRIPS = 6  # iterations of a loop
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,10 @@ def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, bids: Sequence[S
     leaves = [s for s in _all_symbols([*a.known, *b.known, *a.offsets, *b.offsets, *dims]) if not s.args]
     uniform = [s for s in leaves if s.kind in ("argument", "dim", "num_blocks")]
     bids = [*bids, *(s for s in leaves if s.kind == "bid" and s not in bids)]
+    widest = GRID[min(len(bids), len(GRID)) - 1]
     try:
-        for values in _choices(uniform, max(*a.extents, *b.extents, 1)):
-            grid = [_extent(facts, bid, values) for bid in bids]
+        for values in _choices(uniform, max(*a.extents, *b.extents, 1), widest):
+            grid = [_extent(facts, bid, values, widest) for bid in bids]
             found = _search(a, b, bids, grid, values, dims)
             if found is not None:
                 return found
@@ -53,13 +54,13 @@ def _all_symbols(exprs: Sequence[Expr]) -> list[Symbol]:
     return sorted(found, key=lambda s: s.id)
 
 
-def _choices(uniform: list[Symbol], extent: int) -> Iterator[dict[Symbol, int]]:
+def _choices(uniform: list[Symbol], extent: int, widest: int) -> Iterator[dict[Symbol, int]]:
     """Small values for what has one value in a launch, generous arrays first."""
 
     def options(symbol: Symbol) -> list[int]:
         if symbol.kind == "num_blocks":
-            return list(GRIDS)
-        wanted = [4 * extent, extent, 1] if symbol.kind == "dim" else [2, 1, 4, 0]
+            return [widest, 2]
+        wanted = [64 * extent, 4 * extent, 1] if symbol.kind == "dim" else [2, 1, 4, 0]
         return [v for v in wanted if symbol.bounds.lo <= v <= symbol.bounds.hi] or [symbol.bounds.lo]
 
     for count, values in enumerate(product(*(options(s) for s in uniform))):
@@ -68,11 +69,11 @@ def _choices(uniform: list[Symbol], extent: int) -> Iterator[dict[Symbol, int]]:
         yield dict(zip(uniform, values, strict=True))
 
 
-def _extent(facts: KernelFacts, bid: Symbol, values: dict[Symbol, int]) -> int:
+def _extent(facts: KernelFacts, bid: Symbol, values: dict[Symbol, int], widest: int) -> int:
     for axis, symbol in facts.used_bids().items():
         if symbol is bid:
             (grid,) = facts.num_blocks(axis).symbols()
-            return values.get(grid, GRIDS[0])
+            return values.get(grid, widest)
     return 1
 
 
@@ -111,7 +112,7 @@ def _runs(
     conditions = [*access.known, *(r for s in symbols if s.kind in ("trip", "bid") for r in s.relations)]
     count = 0
     for ids in product(*(range(n) for n in grid)):
-        for trips in product(TRIPS, repeat=len(counters)):
+        for trips in product(range(TRIPS if len(counters) == 1 else 3), repeat=len(counters)):
             count += 1
             if count > RUNS_MAX:
                 return

@@ -18,7 +18,7 @@ so `t = bid + n * num_blocks` settles bid, and `q * cols + r` both q and r where
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from math import gcd, prod
 
 from tileopt.passes.analysis.affine import ZERO, Expr, Monomial, Symbol
@@ -26,8 +26,11 @@ from tileopt.passes.analysis.division import exact_ratio
 from tileopt.passes.safety.instance import Instance
 
 UNIFORM = ("argument", "dim", "num_blocks")  # leaves with one value in a launch
-EQUATIONS_MAX = 80
-ROUNDS = 40
+EQUATIONS_MAX = 40
+COMBINATIONS = 3  # rounds of the second rule
+TERMS_MAX = 4  # unsettled terms of an equation that `combine` makes
+CHOICES_MAX = 8  # widths tried together in one split
+QUESTIONS_MAX = 300  # put to the provers in all: what needs more is given up
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Meeting:
         self.apart = False  # the supposition turned out to be contradictory
         self.steps: list[str] = []
         both = set(a.symbols()) & set(b.symbols())
+        self._tried: dict[Equation, dict[Monomial, Expr]] = {}
+        self._questions = 0
         self.settled: set[Symbol] = {s for s in both if s.kind in UNIFORM}
         self.equations: list[Equation] = []
         self._seen: set[tuple[Expr, int, int]] = set()
@@ -70,6 +75,8 @@ class Meeting:
         return self.apart or symbol in self.settled
 
     def _add(self, equation: Equation) -> bool:
+        if equation.expr.terms and next(iter(equation.expr.terms.values())) < 0:
+            equation = Equation(-equation.expr, -equation.high, -equation.low, equation.why)
         key = (equation.expr, equation.low, equation.high)
         if not equation.expr.terms or key in self._seen or len(self.equations) >= EQUATIONS_MAX:
             return False
@@ -78,14 +85,17 @@ class Meeting:
         return True
 
     def _run(self) -> None:
-        for _ in range(ROUNDS):
+        combinations = 0
+        while self._questions < QUESTIONS_MAX:
             progress = self._congruence()
             for equation in list(self.equations):
                 progress |= self._split(equation)
                 if self.apart:
                     return
-            if not progress and not self._combine():
-                return
+            if not progress:
+                combinations += 1
+                if combinations > COMBINATIONS or not self._combine():
+                    return
 
     def _congruence(self) -> bool:
         """Equal operands give equal results."""
@@ -107,13 +117,19 @@ class Meeting:
         return {m: f for m, f in found.items() if f.terms}
 
     def _nonneg(self, goal: Expr) -> bool:
-        return self.a.nonneg(goal) and self.b.nonneg(goal)
+        if goal.value is not None:
+            return goal.value >= 0
+        self._questions += 1
+        return self.a.nonneg(goal) and (self.a is self.b or self.b.nonneg(goal))
 
     def _split(self, equation: Equation) -> bool:
         unknowns = self._unknowns(equation.expr)
         if not unknowns:
             self.apart |= equation.low > 0 or equation.high < 0
             return self.apart
+        if self._tried.get(equation) == unknowns:
+            return False
+        self._tried[equation] = unknowns
         for modulus in self._moduli(unknowns):
             large = {m: q for m, f in unknowns.items() if (q := exact_ratio(f, modulus)) is not None}
             small = {m: f for m, f in unknowns.items() if m not in large}
@@ -141,22 +157,19 @@ class Meeting:
 
     def _splits(self, equation: Equation, modulus: Expr, small: dict[Monomial, Expr]) -> bool:
         """Whether the small terms and the slack together are less than the modulus."""
-        widths = [self._widths(m, f) for m, f in small.items()]
-        if not all(widths):
-            return False
         size = modulus.value
         if size is not None and not small:
             # No multiple of the modulus in the slack but 0, or none at all.
             first, last = -(-equation.low // size), equation.high // size
             self.apart |= first > last
             return first == last == 0 or first > last
-        for choice in product(*widths):
-            room = modulus - 1 - equation.slack
-            for width in choice:
-                room = room - width
-            if room.value is not None and room.value >= 0 or room.value is None and self._nonneg(room):
-                return True
-        return False
+        room = modulus - 1 - equation.slack
+        if size is not None and room.offset < 0:
+            return False
+        widths = [self._widths(m, f) for m, f in small.items()]
+        if not all(widths):
+            return False
+        return any(self._nonneg(sum(choice, -room) * -1) for choice in islice(product(*widths), CHOICES_MAX))
 
     def _take_split(self, equation: Equation, large: dict[Monomial, Expr], small: dict[Monomial, Expr]) -> bool:
         if self.apart:
@@ -194,13 +207,14 @@ class Meeting:
         lows, highs = ([Expr.constant(end)] for end in self._span(symbol))
         for fact in [*self.a.known, *symbol.relations]:
             side = fact.terms.get(monomial)
-            if side not in (1, -1) or not self.b.nonneg(fact):
+            if side not in (1, -1):
                 continue
             rest = fact - Expr.symbol(symbol, side)
-            if rest.symbols() <= self.settled:
+            if rest.symbols() <= self.settled and (self.a is self.b or self.b.nonneg(fact)):
                 # rest - symbol >= 0 or rest + symbol >= 0, and A and B agree on the rest.
                 (highs if side == -1 else lows).append(rest * -side)
-        return [size * (high - low) for low in reversed(lows) for high in reversed(highs)][:6]
+        widths = dict.fromkeys(size * (high - low) for low in reversed(lows) for high in reversed(highs))
+        return sorted(widths, key=lambda w: (w.value is None, w.offset))[:4]
 
     def _span(self, symbol: Symbol) -> tuple[int, int]:
         a, b = self.a.bounds(symbol), self.b.bounds(symbol)
@@ -223,5 +237,7 @@ class Meeting:
                     if other is one or there is None:
                         continue
                     merged = other.expr - one.expr * there * factor.value
+                    if len(self._unknowns(merged)) > TERMS_MAX:
+                        continue
                     progress |= self._add(Equation(merged, other.low, other.high, other.why))
         return progress

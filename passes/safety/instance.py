@@ -26,7 +26,7 @@ class Instance:
         self._tried: dict[Expr, int] = {}
         self._cases_left = CASE_BUDGET
         self.prover = Prover(self.known, bounds)
-        self.impossible = self.prover.refuted()
+        self.impossible = self.prover.contradictory()
         if not self.impossible:
             self._unlock()
 

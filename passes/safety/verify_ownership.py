@@ -33,10 +33,11 @@ class VerifyOwnership(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
             if isinstance(kernel, tile.Kernel):
-                _verify_kernel(kernel)
+                verify_kernel(kernel)
 
 
-def _verify_kernel(kernel: tile.Kernel) -> None:
+def verify_kernel(kernel: tile.Kernel) -> None:
+    """Verifies one kernel and stamps the proofs on it. Raises OwnershipError."""
     used = {bid.axis.value.data for bid in kernel.walk() if isinstance(bid, tile.Bid) and bid.result.uses.get_length()}
     owned = OwnedAccesses(analyse(kernel), kernel, sorted(used))
     if not owned.stores:
