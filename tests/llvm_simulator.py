@@ -123,10 +123,10 @@ class Block:
 
     # --- memory ----------------------------------------------------------------------------------------------------
 
-    def locate(self, addresses: Array, size: int, active: Array) -> tuple[Array, Array]:
-        """(bytes of the array, offsets of the active threads)."""
+    def locate(self, addresses: Array, size: int, active: Array, align: int = 0) -> tuple[Array, Array]:
+        """(bytes of the array, offsets of the active threads). `align`: of the access, by default its size."""
         chosen = addresses[active].astype(np.uint64)
-        if (chosen % size).any():
+        if (chosen % (align or size)).any():
             raise Fault(f"an access of {size} bytes at {int(chosen[0]):#x} is not aligned")
         bases = {int(a) // REGION * REGION for a in chosen}
         if len(bases) != 1 or (base := bases.pop()) not in self.memory:
@@ -137,11 +137,11 @@ class Block:
             raise Fault(f"an access of {size} bytes at offset {int(offsets.max())} of an array of {data.size}")
         return data, offsets
 
-    def read(self, addresses: Array, size: int, active: Array) -> Array:
+    def read(self, addresses: Array, size: int, active: Array, align: int = 0) -> Array:
         """Bytes (threads x size); those of inactive threads are zero."""
         out = np.zeros((self.threads, size), np.uint8)
         if active.any():
-            data, offsets = self.locate(addresses, size, active)
+            data, offsets = self.locate(addresses, size, active, align)
             out[active] = data[offsets[:, None] + np.arange(size)]
         return out
 
@@ -300,10 +300,12 @@ class Kernel:
             return base + (steps * size).view(np.uint64)
         if word == "load":
             type_, pointer, *_ = _split(rest)
-            self._check_align(rest, type_)
+            align = re.search(r"align (\d+)", rest)
+            assert align is not None
             everyone = np.ones(block.threads, np.bool_)
             self._note("load", type_)
-            return _from_bytes(block.read(block.value(*_typed(pointer)), _size(type_), everyone), type_)
+            data = block.read(block.value(*_typed(pointer)), _size(type_), everyone, int(align[1]))
+            return _from_bytes(data, type_)
         if word == "store":
             value, pointer, *_ = _split(rest)
             data = _bytes(block.value(*_typed(value)))
@@ -324,10 +326,6 @@ class Kernel:
         if word == "call":
             return _call(self, block, rest)
         raise NotImplementedError(text)
-
-    def _check_align(self, rest: str, type_: str) -> None:
-        found = re.search(r"align (\d+)", rest)
-        assert found is not None and int(found[1]) == _size(type_)
 
     def _note(self, what: str, detail: str) -> None:
         """Counts instructions of a kind, for tests that ask how wide accesses are."""
@@ -359,6 +357,9 @@ def _cast(word: str, value: Any, to: str) -> Any:
         return _from_bytes(_bytes(value), to)
     if word == "ptrtoint":
         return value.astype(np.uint32) if to == "i32" else value
+    if isinstance(value, list):
+        element = to.rstrip(">").rsplit(" ", 1)[1]
+        return [_cast(word, part, element) for part in value]
     dtype = DTYPES[to]
     if word == "sext":
         return _signed(value).astype(np.dtype(f"i{np.dtype(dtype).itemsize}")).view(dtype)

@@ -199,15 +199,13 @@ def _by_outcome(
     return [emitter.assign(f"phi {type_} [ {a}, %{from_first} ], [ {b}, %{from_second} ]") for a, b in rows]
 
 
-def _padding_words(emitter: Emitter, padding: Attribute | None, type_: Attribute, length: int) -> list[str]:
+def _padding_words(
+    emitter: Emitter, padding: FloatAttr | IntegerAttr | None, type_: Attribute, length: int
+) -> list[str]:
     """What elements outside the array read as; written in the entry section, where it dominates every use."""
     element = types.llvm_type(type_)
     words = words_of(element, length)
-    value: float | int = 0
-    if isinstance(padding, FloatAttr):
-        value = padding.value.data
-    elif isinstance(padding, IntegerAttr):
-        value = padding.value.data
+    value = 0 if padding is None else padding.value.data
     if not value and str(float(value)) == "0.0":
         return [zero(words.type)] * words.count
     constant = types.constant_text(value, type_)
