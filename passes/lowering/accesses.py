@@ -231,10 +231,11 @@ def after_iteration(access: Access, loop: Operation) -> Access:
     seen so before comes back as it is."""
     if not access.place or all(form is None or not form.terms for form in access.place):
         return access
+    modulus = slots_of(access.memory) if isinstance(access.memory, simt.AllocShared) else 0
     place: list[Linear | None] = []
     drift: list[int] = []
     for form, old in zip(access.place, access.drift or (0,) * len(access.place), strict=True):
-        step = None if form is None else _advance(form, loop)
+        step = None if form is None else _advance(form, loop, modulus)
         place.append(None if step is None else form)
         # Nonzero steps are those of this loop: nothing else is left of a place that moved with a loop inside it.
         drift.append(0 if step is None else step or old)
@@ -255,21 +256,21 @@ def after_loop(access: Access, loop: Operation) -> Access:
     return replace(access, place=place, drift=drift if any(drift) else ())
 
 
-def _advance(form: Linear, loop: Operation) -> int | None:
-    """By how much `form` grows with each iteration of `loop`; None where that is not a constant."""
+def _advance(form: Linear, loop: Operation, modulus: int) -> int | None:
+    """By how much `form` grows with each iteration of `loop`, modulo `modulus` unless that is 0; None: not evenly."""
     total = 0
     for value, factor in form.terms:
         if not isinstance(value, SSAValue) or not is_inside(value, loop):
             continue
-        step = _step(value, loop)
+        step = _step(value, loop, modulus)
         if step is None:
             return None
         total += factor * step
     return total
 
 
-def _step(value: SSAValue, loop: Operation) -> int | None:
-    """The constant that a loop's variable grows by."""
+def _step(value: SSAValue, loop: Operation, modulus: int) -> int | None:
+    """The constant that a loop's variable, or a value that it carries, grows by."""
     if not isinstance(loop, scf.ForOp) or not isinstance(value, BlockArgument) or value.block is not loop.body.block:
         return None
     if value.index == 0:
@@ -277,4 +278,5 @@ def _step(value: SSAValue, loop: Operation) -> int | None:
         return None if step.terms else step.const
     last = loop.body.block.last_op
     assert last is not None
-    return linear_form(last.operands[value.index - 1]).minus(linear_form(value))
+    following = last.operands[value.index - 1]
+    return (modular_form(following, modulus) if modulus else linear_form(following)).minus(linear_form(value))

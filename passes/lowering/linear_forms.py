@@ -85,8 +85,12 @@ def _key(value: SSAValue) -> Hashable:
     return value
 
 
-def modular_form(value: SSAValue, modulus: int) -> Linear | None:
-    """A linear form that is congruent to `value`, modulo `modulus`; for a value known to lie in 0 ... modulus-1."""
+def modular_form(value: SSAValue, modulus: int) -> Linear:
+    """A linear form that is congruent to `value`, modulo `modulus`; for a value known to lie in 0 ... modulus-1.
+
+    Besides remainders and masks it knows how a counter of slots goes back to 0 at the end: `x == modulus - 1 ? 0 :
+    x + 1`, and `x >= modulus ? x - modulus : x`.
+    """
     op = value.owner
     if isinstance(op, arith.RemUIOp | arith.RemSIOp) and constant_of(op.rhs) == modulus:
         return linear_form(op.lhs)
@@ -94,7 +98,23 @@ def modular_form(value: SSAValue, modulus: int) -> Linear | None:
         for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if constant_of(b) == modulus - 1:
                 return linear_form(a)
+    if isinstance(op, arith.SelectOp):
+        forms = [linear_form(v) for v in (op.lhs, op.rhs)]
+        apart = forms[0].minus(forms[1])
+        if apart is not None and apart % modulus == 0:
+            return forms[1]
+        if _wraps(op, modulus):
+            return forms[1]
     return linear_form(value)
+
+
+def _wraps(op: arith.SelectOp, modulus: int) -> bool:
+    """Whether the chosen 0 is congruent to what it is chosen instead of: `x == modulus - 1 ? 0 : x + 1`."""
+    test = op.cond.owner
+    if constant_of(op.lhs) != 0 or not isinstance(test, arith.CmpiOp) or test.predicate.value.data != 0:
+        return False
+    limit = constant_of(test.rhs)
+    return limit is not None and linear_form(op.rhs).minus(linear_form(test.lhs)) == modulus - limit
 
 
 def is_inside(value: SSAValue, op: Operation) -> bool:

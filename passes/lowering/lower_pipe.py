@@ -6,7 +6,7 @@ Every thread copies its part of a tile, and waits for its own copies by counting
 barriers that make them visible to the others and keep a slot from being filled while it is read. So acquire and
 release need no code. A copy that the hardware cannot make asynchronously (its elements do not lie side by side in
 the array and the tile for 4 bytes, or it pads with something else than zero), and every copy on a target without
-asynchronous ones, goes through registers at the same point of the program.
+asynchronous ones, goes through registers at the same point of the program. Behind the loop all groups are waited for.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, VectorType, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import gpu, pipe, simt
@@ -29,7 +28,7 @@ from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.layout.access import memory_order, unit_axis
-from tileopt.passes.lowering.linear_forms import constant_of
+from tileopt.passes.lowering.slot_counters import SlotCounters
 
 MIN_COPY_BYTES, MAX_COPY_BYTES = 4, 16  # of cp.async
 
@@ -54,6 +53,10 @@ def lower_pipe(kernel: simt.Kernel) -> None:
     lowering = _Lowering(target_of(kernel), max(1, threads.value.data // WARP_SIZE))
     for op in ops:
         lowering.lower(op)
+    if lowering.target.has(Feature.CP_ASYNC):
+        for op in ops:
+            if isinstance(op, pipe.Channel):
+                _drain(op)
     for op in reversed(ops):
         assert op.parent is not None
         op.parent.erase_op(op)
@@ -67,7 +70,7 @@ class _Lowering:
     target: Target
     num_warps: int
     rings: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
-    indices: dict[tuple[SSAValue, int, Block], SSAValue] = field(default_factory=dict)
+    counters: SlotCounters = field(default_factory=SlotCounters)
 
     def lower(self, op: Operation) -> None:
         """Puts what takes the place of `op` in front of it."""
@@ -100,22 +103,7 @@ class _Lowering:
         slots = pipe.channel_type(channel).slots.data
         if slots == 1:
             return ring
-        return _emit(at, simt.Slot, [ring, self.index(at, iteration, slots)], [ring.type]).results[0]
-
-    def index(self, at: Operation, iteration: SSAValue, slots: int) -> SSAValue:
-        """`iteration` modulo `slots`, computed once in a block."""
-        assert at.parent is not None
-        key = (iteration, slots, at.parent)
-        if key not in self.indices:
-            known = constant_of(iteration)
-            if known is not None:
-                index = _number(at, known % slots)
-            elif slots & (slots - 1) == 0:
-                index = _emit(at, arith.AndIOp, [iteration, _number(at, slots - 1)], [i64]).results[0]
-            else:
-                index = _emit(at, arith.RemUIOp, [iteration, _number(at, slots)], [i64]).results[0]
-            self.indices[key] = index
-        return self.indices[key]
+        return _emit(at, simt.Slot, [ring, self.counters.index(at, iteration, slots)], [ring.type]).results[0]
 
     def copy(self, op: pipe.Copy) -> None:
         buffer = self.slot(op, op.channel, op.iteration, op.member.value.data)
@@ -137,6 +125,18 @@ class _Lowering:
         fragment = VectorType(type_.element_type, [layout.registers])
         loaded = _emit(op, simt.FragmentLoad, [op.view, *op.offsets], [fragment], properties).results[0]
         _emit(op, simt.SharedStore, [loaded, buffer], properties={"layout": properties["layout"]})
+
+
+def _drain(channel: pipe.Channel) -> None:
+    """Waits behind the loop that uses the channel for all copies. None is in flight there if each was waited for in
+    the loop, so this takes no time; it tells later passes that the ring's memory is free."""
+    users = {use.operation for use in channel.result.uses}
+    block = channel.parent
+    assert block is not None
+    last = next((op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users)), None)
+    if last is not None and last.regions and last.next_op is not None:
+        wait = _emit(last.next_op, gpu.CpAsyncWait, properties={"pending": IntegerAttr(0, i64)})
+        wait.location = last.location
 
 
 def _pads(op: pipe.Copy) -> bool:
@@ -167,10 +167,6 @@ def copy_layout(shape: Coord, order: Coord, vector: int, num_warps: int) -> Layo
     layout = coalesced(shape, order, vector, busy)
     idle = num_warps.bit_length() - busy.bit_length()
     return Layout(layout.shape, layout.regs, layout.lanes, layout.warps + ((0,) * len(shape),) * idle)
-
-
-def _number(at: Operation, value: int) -> SSAValue:
-    return _emit(at, arith.ConstantOp, results=[i64], properties={"value": IntegerAttr(value, i64)}).results[0]
 
 
 def _emit(

@@ -7,14 +7,17 @@ import small_targets  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from race_checker import Run, run
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 
 from tileopt.dialects import gpu, pipe, simt
 from tileopt.dialects.layout import coalesced
 from tileopt.dialects.verifier import verify, walk
 from tileopt.dialects.xdsl_compat import create_context, parse_module
+from tileopt.passes.intervals import Order
 from tileopt.passes.lowering.allocate_onchip import allocate
 from tileopt.passes.lowering.insert_fences import insert_fences
+from tileopt.passes.lowering.lifetimes import lifetimes
 from tileopt.passes.lowering.lower_pipe import copy_layout, lower_pipe
 from tileopt.passes.registry import pass_class
 
@@ -109,7 +112,23 @@ def test_a_ring_takes_the_place_of_a_channel() -> None:
     assert [op.slots.value.data for op in rings if op.slots is not None] == [3, 3]
     assert not any(op.name.startswith("pipe.") for op in walk(module))
     waits = [op.pending.value.data for op in walk(module) if isinstance(op, gpu.CpAsyncWait)]
-    assert waits == [1] and count(module, gpu.CpAsyncCommit) == 3
+    assert waits == [1, 0] and count(module, gpu.CpAsyncCommit) == 3
+
+
+def test_what_follows_a_loop_takes_over_its_ring() -> None:
+    module = lowered(gemm(), 3)
+    (kernel,) = (op for op in module.body.block.ops if isinstance(op, simt.Kernel))
+    ring = [op for op in walk(module) if isinstance(op, simt.AllocShared)]
+    lives = lifetimes(kernel)
+    order = Order(kernel)
+    (drained,) = (op for op in walk(module) if isinstance(op, gpu.CpAsyncWait) and not op.pending.value.data)
+    assert len(ring) == 2 and all(lives[op].last <= order.number[drained] for op in ring)
+
+
+@pytest.mark.parametrize(("stages", "divisions", "choices"), [(2, 0, 0), (3, 0, 2), (4, 0, 0), (5, 0, 2)])
+def test_slots_are_counted_not_divided(stages: int, divisions: int, choices: int) -> None:
+    module = lowered(gemm(), stages)
+    assert count(module, arith.RemUIOp) == divisions and count(module, arith.SelectOp) == choices
 
 
 def test_copies_are_as_wide_as_array_and_tile_allow() -> None:
