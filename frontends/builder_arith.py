@@ -318,6 +318,10 @@ class Arithmetic(Shapes):
         natural = isinstance(a, Value) and a.low is not None and a.low >= 0
         if divisor is not None and int(divisor) > 0 and natural:
             return self.binary("floordiv", self.binary("add", a, int(divisor) - 1), b)
+        if self.common_dtype([a, b], "cdiv").kind == "u":
+            # Unsigned numbers have no negative: one more where something is left.
+            left = self.compare("ne", self.binary("mod", a, b), 0)
+            return self.binary("add", self.binary("floordiv", a, b), left)
         return self.negate(self.binary("floordiv", self.negate(a), b))
 
 

@@ -32,8 +32,10 @@ def module(text: str) -> dict[str, Any]:
 
 def kernel(body: str, parameters: str = "x: tile.In, out: tile.Out, n: int", before: str = "", hints: str = "") -> Any:
     """The kernel `k` with this body."""
-    text = textwrap.dedent(before) + f"\n@tile.kernel{hints}\ndef k({parameters}):\n" + textwrap.indent(
-        textwrap.dedent(body).strip("\n"), "    "
+    text = (
+        textwrap.dedent(before)
+        + f"\n@tile.kernel{hints}\ndef k({parameters}):\n"
+        + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
     )
     return module(text + "\n")["k"]
 

@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from tileopt.dialects.verifier import walk
 
 
-def ir(body: str, parameters: str = "x: tile.In, out: tile.InOut, n: int", before: str = "", **given: object) -> ModuleOp:
+def ir(
+    body: str, parameters: str = "x: tile.In, out: tile.InOut, n: int", before: str = "", **given: object
+) -> ModuleOp:
     return build(kernel(body, parameters, before), **given)
 
 
@@ -22,7 +24,16 @@ def test_vector_add_is_loads_an_addition_and_a_store() -> None:
         """,
         "x: tile.In, out: tile.InOut, B: tile.Const[int] = 64",
     )
-    wanted = ["tile.bid", "arith.muli", "tile.load", "arith.muli", "tile.load", "arith.addf", "arith.muli", "tile.store"]
+    wanted = [
+        "tile.bid",
+        "arith.muli",
+        "tile.load",
+        "arith.muli",
+        "tile.load",
+        "arith.addf",
+        "arith.muli",
+        "tile.store",
+    ]
     assert ops(made) == wanted
 
 
@@ -327,5 +338,3 @@ def test_contracts_and_names_are_argument_attributes() -> None:
     text = str(made)
     assert "!tile.view<?x?xbf16, shared>" in text and "!tile.view<?xf32, owned>" in text
     assert 'tile.name = "n"' in text and "unit = 1" in text and "%n: i32" in text
-
-

@@ -187,7 +187,9 @@ PROGRAMS = {
     "axis out of range": R("a = tile.sum(tile.zeros((4, 4)), axis=2)  #!", "type/axis", ("axis 2",)),
     "no permutation": R("a = tile.transpose(tile.zeros((4, 4)), (0, 0))  #!", "type/axis", ("(0, 0)",)),
     "bits of floats": R("a = tile.zeros(4) & 1  #!", "type/operand", ("f32",)),
-    "signed with unsigned 64": R("a = tile.zeros(4, tile.u64) + tile.zeros(4, tile.i64)  #!", "type/no-common", ("u64",)),
+    "signed with unsigned 64": R(
+        "a = tile.zeros(4, tile.u64) + tile.zeros(4, tile.i64)  #!", "type/no-common", ("u64",)
+    ),
     "two 8-bit floats": R(
         "a = tile.zeros(4, tile.f8e4m3fn) + tile.zeros(4, tile.f8e5m2)  #!", "type/no-common", ("f8e5m2",)
     ),
@@ -201,7 +203,9 @@ PROGRAMS = {
     "product of unequal types": R(
         "a = tile.mma(tile.zeros((4, 4), tile.f16), tile.zeros((4, 4), tile.bf16))  #!", "type/mma-operand", ("bf16",)
     ),
-    "product of i32": R("a = tile.mma(tile.zeros((4, 4), tile.i32), tile.zeros((4, 4), tile.i32))  #!", "type/mma-operand"),
+    "product of i32": R(
+        "a = tile.mma(tile.zeros((4, 4), tile.i32), tile.zeros((4, 4), tile.i32))  #!", "type/mma-operand"
+    ),
     "inner extents differ": R("a = tile.zeros((4, 8)) @ tile.zeros((4, 8))  #!", "type/shape", ("inner",)),
     "product of vectors": R("a = tile.zeros(4) @ tile.zeros(4)  #!", "type/shape", ("rank 2",)),
     "f16 accumulator": R(
@@ -310,7 +314,9 @@ PROGRAMS = {
         ("Helper",),
         before="class Helper:\n    pass\nhelper = Helper()",
     ),
-    "a kernel in a kernel": R("k2(x)  #!", "unsupported/call", ("kernel",), before="@tile.kernel\ndef k2(x: tile.In): pass"),
+    "a kernel in a kernel": R(
+        "k2(x)  #!", "unsupported/call", ("kernel",), before="@tile.kernel\ndef k2(x: tile.In): pass"
+    ),
     "static assertion": R('tile.static_assert(4 > 5, "too small")  #!', "kernel/static-assert", ("too small",)),
     "static assertion at run time": R("tile.static_assert(n > 0)  #!", "type/constant", ("compile-time",)),
     "assertion at run time": R("assert n > 0  #!", "unsupported/assert", ("run-time",)),
