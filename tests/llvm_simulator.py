@@ -193,7 +193,8 @@ _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "ult": lambda a, b: a < b, "ule": lambda a, b: a <= b,
     "ugt": lambda a, b: a > b, "uge": lambda a, b: a >= b, "slt": lambda a, b: _signed(a) < _signed(b),
     "sle": lambda a, b: _signed(a) <= _signed(b), "sgt": lambda a, b: _signed(a) > _signed(b),
-    "sge": lambda a, b: _signed(a) >= _signed(b),
+    "sge": lambda a, b: _signed(a) >= _signed(b), "uno": lambda a, b: np.isnan(a) | np.isnan(b),
+    "one": lambda a, b: (a < b) | (a > b),
 }  # fmt: skip
 _WORDS = {"nuw", "nsw", "nneg", "exact", "disjoint", "contract", "afn", "arcp", "inbounds"}
 
@@ -214,6 +215,11 @@ class Kernel:
             else:
                 current.append(line.strip())
         self.count: dict[str, int] = {}
+        # Helpers without control flow: (parameters, lines).
+        self.helpers: dict[str, tuple[list[str], list[str]]] = {}
+        for found in re.finditer(r"^define internal \S.*? @([\w.]+)\((.*?)\).*\{\n((?:.*\n)*?)\}", text, re.M):
+            names = [p.split()[-1] for p in _split(found[2])]
+            self.helpers[found[1]] = names, [line.strip() for line in found[3].splitlines() if line.startswith(" ")]
 
     def run(self, arguments: Sequence[Any], grid: Sequence[int], threads: int, shared: int = 0) -> None:
         """`arguments` as the ABI has them after expansion: an array where it wants a pointer to element 0, numbers.
@@ -372,6 +378,8 @@ def _call(kernel: Kernel, block: Block, rest: str) -> Any:
     found = re.search(r"@([\w.]+)\((.*)\)", rest)
     assert found is not None
     name, arguments = found[1], [block.value(*_typed(a)) for a in _split(found[2])]
+    if name in kernel.helpers:
+        return _helper(kernel, block, name, arguments)
     if (axis := re.fullmatch(r"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid|nctaid)\.([xyz])", name)) is not None:
         at = "xyz".index(axis[2])
         if axis[1] == "tid":
@@ -390,6 +398,17 @@ def _call(kernel: Kernel, block: Block, rest: str) -> Any:
     if kind == "fma":
         wide = [a.astype(np.float64) for a in arguments]
         return (wide[0] * wide[1] + wide[2]).astype(arguments[0].dtype)
+    raise NotImplementedError(name)
+
+
+def _helper(kernel: Kernel, block: Block, name: str, arguments: list[Any]) -> Any:
+    parameters, lines = kernel.helpers[name]
+    inner = Block(block.threads, block.index, block.grid, block.memory, dict(zip(parameters, arguments, strict=True)))
+    for line in lines:
+        if line.startswith("ret "):
+            return inner.value(*_typed(line[4:]))
+        target, _, text = line.partition(" = ")
+        inner.values[target] = kernel._execute(inner, text)
     raise NotImplementedError(name)
 
 
@@ -425,6 +444,8 @@ def _asm(kernel: Kernel, block: Block, rest: str) -> Any:
         results = _copy(block, instruction, parts, names, active)
     elif root == "ldmatrix":
         results = _ldmatrix(block, instruction, parts, names)
+    elif root == "cvt":
+        results = _convert(instruction, parts, names)
     elif root == "mma":
         results = _mma(block, instruction, parts, names)
     else:
@@ -500,6 +521,19 @@ def _ldmatrix(block: Block, instruction: str, parts: list[str], names: dict[str,
                 np.uint8
             )
     return out
+
+
+def _convert(instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:
+    """`cvt` from and to pairs of 8-bit floats: the first operand is the upper one; too large a value saturates."""
+    words = instruction.split(".")
+    if words[2] == "f16x2":
+        pair = names[parts[1]].view(np.uint8).reshape(-1, 2).view(PTX_TYPES[words[3].removesuffix("x2")])
+        return [pair.astype(np.float16).view(np.uint8)]
+    dtype = PTX_TYPES[words[3].removesuffix("x2")]
+    largest = np.float32(ml_dtypes.finfo(dtype).max)
+    pair = np.stack([names[parts[2]], names[parts[1]]], axis=1)
+    out = np.clip(pair, -largest, largest).astype(dtype).view(np.uint8)
+    return [np.where(np.isnan(pair), np.uint8(0x7F), out)]
 
 
 def _mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:

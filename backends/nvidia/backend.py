@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tileopt.backends.llvm import softfloat, types
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
-from tileopt.backends.nvidia import copies, mathlib, memory, module, shared, sync, tensor
+from tileopt.backends.nvidia import copies, floats, mathlib, memory, module, shared, sync, tensor, wgmma
 from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
@@ -27,6 +26,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **shared.HANDLERS,
         **sync.HANDLERS,
         **tensor.HANDLERS,
+        **wgmma.HANDLERS,
         **copies.HANDLERS,
         **mathlib.HANDLERS,
     }
@@ -84,16 +84,7 @@ class NvidiaBackend(TargetBackend):
         return mathlib.math_call(emitter, op, function, element, width, *args)
 
     def extend(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
-        if isinstance(source, Float8E4M3FNType | Float8E5M2Type):
-            return softfloat.extend(emitter, value, width, source, result)
-        return _cast(emitter, "fpext", value, width, source, result)
+        return floats.extend(emitter, self.target, value, width, source, result)
 
     def truncate(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
-        if isinstance(result, Float8E4M3FNType | Float8E5M2Type):
-            return softfloat.truncate(emitter, value, width, source, result)
-        return _cast(emitter, "fptrunc", value, width, source, result)
-
-
-def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute, result: Attribute) -> str:
-    from_, to = (types.vector(width, emitter.element(t)) for t in (source, result))
-    return emitter.assign(f"{word} {from_} {value} to {to}")
+        return floats.truncate(emitter, self.target, value, width, source, result)

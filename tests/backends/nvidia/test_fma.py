@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Products by fused multiply-adds: what the shared implementation becomes on a GPU."""
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""Conversions of float types: by LLVM's casts, the hardware's `cvt` for 8-bit floats, or in integer arithmetic.
+
+`cvt` to an 8-bit type saturates; here too large a value becomes infinity, or NaN in f8e4m3fn, as on every target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, Float16Type, Float32Type
+from xdsl.ir import Attribute
+
+from tileopt.backends.llvm import softfloat, types
+from tileopt.backends.llvm.convert import convert_chunk
+from tileopt.backends.llvm.emitter import Emitter
+from tileopt.backends.nvidia.ptx import PURE, Statement
+from tileopt.dialects.target import Target
+
+F16, F32 = Float16Type(), Float32Type()
+CVT_ARCH = 89  # from here on there are conversions from and to 8-bit floats
+
+
+@dataclass(frozen=True)
+class _Narrow:
+    """`limit`: bits of the least f32 that is too large; `over`: what it becomes; `nan`: the code of NaN."""
+
+    name: str
+    limit: int
+    over: int
+    nan: int
+
+
+_NARROW: dict[type[Attribute], _Narrow] = {
+    # 464 is half-way between the largest value, 448, and what would be next: it rounds to 448, which is even.
+    Float8E4M3FNType: _Narrow("e4m3", types.float_bits(464.0, F32) + 1, 0x7F, 0x7F),
+    # 61440, half-way between 57344 and 65536, rounds up.
+    Float8E5M2Type: _Narrow("e5m2", types.float_bits(61440.0, F32), 0x7C, 0x7E),
+}
+
+
+def extend(emitter: Emitter, target: Target, value: str, width: int, source: Attribute, result: Attribute) -> str:
+    """One chunk from a float type to a wider one; exact."""
+    narrow = _NARROW.get(type(source))
+    if narrow is None:
+        return _cast(emitter, "fpext", value, width, source, result)
+    if target.arch < CVT_ARCH or width > 1:
+        return softfloat.extend(emitter, value, width, source, result)
+    byte = emitter.assign(f"zext i8 {value} to i16")
+    statement = Statement()
+    out, operand = statement.output("i32"), statement.word("i16", byte)
+    pair = statement.emit(emitter, f"cvt.rn.f16x2.{narrow.name}x2 {out}, {operand};", PURE)[0]
+    low = emitter.assign(f"trunc i32 {pair} to i16")
+    half = emitter.assign(f"bitcast i16 {low} to half")
+    return convert_chunk(emitter, half, 1, F16, result)
+
+
+def truncate(emitter: Emitter, target: Target, value: str, width: int, source: Attribute, result: Attribute) -> str:
+    """One chunk from a float type to a narrower one, to nearest even."""
+    narrow = _NARROW.get(type(result))
+    if narrow is None:
+        return _cast(emitter, "fptrunc", value, width, source, result)
+    if target.arch < CVT_ARCH or width > 1 or types.llvm_type(source) == "double":
+        return softfloat.truncate(emitter, value, width, source, result)
+    single = convert_chunk(emitter, value, 1, source, F32)
+    statement = Statement()
+    out = statement.output("i16")
+    high, low = statement.word("float", types.f32(0.0)), statement.word("float", single)
+    code = statement.emit(emitter, f"cvt.rn.satfinite.{narrow.name}x2.f32 {out}, {high}, {low};", PURE)[0]
+    code = emitter.assign(f"and i16 {code}, 127")
+    bits = emitter.assign(f"bitcast float {single} to i32")
+    size = emitter.assign(f"and i32 {bits}, {0x7FFFFFFF}")
+    over = emitter.assign(f"icmp uge i32 {size}, {narrow.limit}")
+    code = emitter.assign(f"select i1 {over}, i16 {narrow.over}, i16 {code}")
+    if narrow.nan != narrow.over:
+        nan = emitter.assign(f"icmp ugt i32 {size}, {0x7F800000}")
+        code = emitter.assign(f"select i1 {nan}, i16 {narrow.nan}, i16 {code}")
+    high_byte = emitter.assign(f"lshr i32 {bits}, 24")
+    sign = emitter.assign(f"and i16 {emitter.assign(f'trunc i32 {high_byte} to i16')}, 128")
+    signed = emitter.assign(f"or i16 {code}, {sign}")
+    return emitter.assign(f"trunc i16 {signed} to i8")
+
+
+def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute, result: Attribute) -> str:
+    from_, to = (types.vector(width, emitter.element(t)) for t in (source, result))
+    return emitter.assign(f"{word} {from_} {value} to {to}")
