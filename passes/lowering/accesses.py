@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -234,8 +235,8 @@ def after_iteration(access: Access, loop: Operation) -> Access:
     modulus = slots_of(access.memory) if isinstance(access.memory, simt.AllocShared) else 0
     place: list[Linear | None] = []
     drift: list[int] = []
-    for form, old in zip(access.place, access.drift or (0,) * len(access.place), strict=True):
-        step = None if form is None else _advance(form, loop, modulus)
+    olds = access.drift or (0,) * len(access.place)
+    for form, old, step in zip(access.place, olds, _advances(access.place, loop, modulus), strict=True):
         place.append(None if step is None else form)
         # Nonzero steps are those of this loop: nothing else is left of a place that moved with a loop inside it.
         drift.append(0 if step is None else step or old)
@@ -256,17 +257,29 @@ def after_loop(access: Access, loop: Operation) -> Access:
     return replace(access, place=place, drift=drift if any(drift) else ())
 
 
-def _advance(form: Linear, loop: Operation, modulus: int) -> int | None:
-    """By how much `form` grows with each iteration of `loop`, modulo `modulus` unless that is 0; None: not evenly."""
-    total = 0
-    for value, factor in form.terms:
-        if not isinstance(value, SSAValue) or not is_inside(value, loop):
-            continue
-        step = _step(value, loop, modulus)
-        if step is None:
-            return None
-        total += factor * step
-    return total
+def _advances(place: Place, loop: Operation, modulus: int) -> list[int | None]:
+    """By how much each form of a place grows with each iteration of `loop`, modulo `modulus` unless that is 0; None
+    where that is not a constant.
+
+    A step that is known at run time only is positive. What is true k*1 steps later for any k >= 1 is true k steps
+    later, so it counts as 1, provided that nothing else moves.
+    """
+    inside = [None if form is None else [(v, factor) for v, factor in form.terms if _varies(v, loop)] for form in place]
+    variable = loop.body.block.args[0] if isinstance(loop, scf.ForOp) else None
+    moves = any(value is variable for terms in inside if terms for value, _ in terms)
+    if variable is not None and moves and _step(variable, loop, modulus) is None:
+        alone = [None if terms is None or any(v is not variable for v, _ in terms) else terms for terms in inside]
+        return [None if terms is None else sum(factor for _, factor in terms) for terms in alone]
+    out: list[int | None] = []
+    for terms in inside:
+        steps = None if terms is None else [(_step(v, loop, modulus), factor) for v, factor in terms]
+        known = None if steps is None else [s * factor for s, factor in steps if s is not None]
+        out.append(None if known is None or steps is None or len(known) < len(steps) else sum(known))
+    return out
+
+
+def _varies(value: object, loop: Operation) -> TypeGuard[SSAValue]:
+    return isinstance(value, SSAValue) and is_inside(value, loop)
 
 
 def _step(value: SSAValue, loop: Operation, modulus: int) -> int | None:

@@ -162,6 +162,30 @@ PROGRAMS = {
         counted(lines("%o = arith.muli %i, %c8 : i64", load("x", "c0, %o", "cols"), store("x", "c0, %o", "cols"))),
         0,
     ),
+    "in place, by strides known at run time": (
+        lines(
+            "%step = arith.addi %n, %c1 : i64",
+            counted(
+                lines("%o = arith.muli %i, %c8 : i64", load("x", "c0, %o", "cols"), store("x", "c0, %o", "cols")),
+                "c8",
+                "step",
+            ),
+        ),
+        0,
+    ),
+    "along a diagonal by strides known at run time": (
+        lines(
+            "%step = arith.addi %n, %c1 : i64",
+            "%e = scf.for %i = %c0 to %c8 step %step iter_args(%p = %c0) -> (i64) : i64 {",
+            "%o = arith.muli %i, %c8 : i64",
+            load("x", "p, %o", "cols"),
+            store("x", "p, %o", "rows"),
+            "%p2 = arith.addi %p, %c8 : i64",
+            "scf.yield %p2 : i64",
+            "}",
+        ),
+        1,
+    ),
     "in place, by overlapping tiles": (
         counted(lines("%o = arith.muli %i, %c7 : i64", load("x", "c0, %o", "cols"), store("x", "c0, %o", "cols"))),
         1,
@@ -407,7 +431,7 @@ def _whole(program: str) -> str:
     return kernel(lines(alloc("a"), alloc("b"), alloc("d"), alloc("r", 3), program))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(_program(2), st.booleans())
 def test_random_programs_do_not_race(program: str, place: bool) -> None:
     module = fenced(_whole(program), place=place)
