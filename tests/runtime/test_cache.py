@@ -99,7 +99,8 @@ def test_damaged_entries_are_made_anew(launch: Any, own_cache: Path, damage: byt
     run(launch, FakeKernel(KERNEL, COUNT))
     (path,) = entries(own_cache)
     good = path.read_bytes()
-    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]) if damage is None else damage)
+    # One letter of the report: everything would still load.
+    path.write_bytes(good.replace(b"proved", b"proven") if damage is None else damage)
     kernel = FakeKernel(KERNEL, COUNT)
     run(launch, kernel)
     assert len(kernel.builds) == 1

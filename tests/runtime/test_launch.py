@@ -200,6 +200,17 @@ def test_many_python_threads_launch_one_kernel(launch: Any) -> None:
     assert len(kernel.builds) == 1
 
 
+def test_arguments_in_use_are_no_others(launch: Any) -> None:
+    kernel, out = probe(), words()
+    launch(kernel, (1,), out)
+    state = launch.engine.dispatcher(kernel)._state
+    (plan,) = next(iter(state.entries.values())).plans.values()
+    one, other = plan.buffer(), plan.buffer()
+    assert one.address != other.address
+    plan.free.append(one)
+    assert plan.buffer() is one
+
+
 @pytest.mark.parametrize("grid", [0, (0,), (3, 0), (1, 1, 0)])
 def test_an_empty_grid_runs_and_compiles_nothing(launch: Any, grid: Any) -> None:
     out, kernel = words(), probe()
