@@ -260,13 +260,20 @@ def test_a_grid_of_numpy_integers(launch: Any) -> None:
 
 
 def aliased(launch: Any, x: Any, out: Any, kind: str = "out") -> str | None:
-    kernel = FakeKernel((parameter("x"), parameter("out", kind)), EMPTY)
-    try:
-        launch(kernel, (1,), x, out)
-    except OwnershipError as error:
-        assert isinstance(error, LaunchError)
-        return error.code
-    return None
+    """The error's code, with the parameters in either order."""
+    codes = set()
+    for parameters, args in (
+        ((parameter("x"), parameter("out", kind)), (x, out)),
+        ((parameter("out", kind), parameter("x")), (out, x)),
+    ):
+        try:
+            launch(FakeKernel(parameters, EMPTY), (1,), *args)
+            codes.add(None)
+        except OwnershipError as error:
+            assert isinstance(error, LaunchError)
+            codes.add(error.code)
+    (code,) = codes
+    return code
 
 
 def test_an_owned_array_aliases_no_other_argument(launch: Any) -> None:
