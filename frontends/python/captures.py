@@ -13,8 +13,9 @@ import ast
 import dataclasses
 import hashlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
+from operator import is_, itemgetter
 from typing import Any
 
 from tileopt.dialects.diagnostics import CompileError
@@ -23,6 +24,7 @@ from tileopt.frontends.python import MARK
 from tileopt.frontends.python.source import source_of
 
 _ABSENT = object()
+_Scope = tuple[dict[str, Any], Callable[[dict[str, Any]], Any], tuple[object, ...]]
 
 
 class Captures:
@@ -32,6 +34,7 @@ class Captures:
         self.function = function
         self._fingerprint: str | None = None
         self._namespaces: list[tuple[dict[str, Any], str, object]] = []
+        self._scopes: list[_Scope] = []
         self._cells: list[tuple[types.CellType, object]] = []
         self._codes: list[tuple[types.FunctionType, types.CodeType, object]] = []
 
@@ -44,12 +47,17 @@ class Captures:
                 digest.update(part.encode())
                 digest.update(b"\0")
             self._fingerprint = digest.hexdigest()
+            self._scopes = _by_scope(self._namespaces)
         return self._fingerprint
 
     def _unchanged(self) -> bool:
-        for scope, name, thing in self._namespaces:
-            if scope.get(name, _ABSENT) is not thing:
-                return False
+        # On the way of every launch: the loop over names is C's.
+        try:
+            for scope, get, things in self._scopes:
+                if not all(map(is_, get(scope), things)):
+                    return False
+        except KeyError:  # a name is gone
+            return False
         for cell, thing in self._cells:
             if _content(cell) is not thing:
                 return False
@@ -91,13 +99,37 @@ class Captures:
                 thing = scope.get(attribute, _ABSENT)
                 self._watch(scope, attribute, thing)
             yield f"{name}.{'.'.join(path)}"
-            if isinstance(thing, types.FunctionType) and not hasattr(thing, MARK) and not _is_ours(thing.__module__):
+            yield _describe(thing)
+            for helper in _functions_in(thing):
                 try:
-                    yield from self._visit(thing, seen)
+                    yield from self._visit(helper, seen)
                 except CompileError:  # without source: the kernel says so when it is compiled
                     yield "no source"
-            else:
-                yield _describe(thing)
+
+
+def _by_scope(names: list[tuple[dict[str, Any], str, object]]) -> list[_Scope]:
+    """The names of each namespace, to be read at once. One that is not there now is Python's own, or an error's."""
+    scopes: dict[int, tuple[dict[str, Any], dict[str, object]]] = {}
+    for scope, name, thing in names:
+        if thing is not _ABSENT:
+            scopes.setdefault(id(scope), (scope, {}))[1][name] = thing
+    result: list[_Scope] = []
+    for scope, things in scopes.values():
+        keys = [*things, next(iter(things))]  # two at least, so that itemgetter gives a tuple
+        result.append((scope, itemgetter(*keys), tuple(things[k] for k in keys)))
+    return result
+
+
+def _functions_in(thing: object) -> Iterator[types.FunctionType]:
+    """The helpers that a captured thing is or holds."""
+    if isinstance(thing, tuple):
+        for part in thing:
+            yield from _functions_in(part)
+    elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        for field in dataclasses.fields(thing):
+            yield from _functions_in(getattr(thing, field.name))
+    elif isinstance(thing, types.FunctionType) and not hasattr(thing, MARK) and not _is_ours(thing.__module__):
+        yield thing
 
 
 def _content(cell: types.CellType) -> object:

@@ -23,14 +23,17 @@ def assigned(nodes: Iterable[ast.AST]) -> Names:
 
 
 def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, _SCOPES):
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, _SCOPES):
             if not isinstance(node, ast.Lambda):
                 yield node.name
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-            yield node.id
-        yield from _bound(ast.iter_child_nodes(node))
+        else:
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def used(nodes: Iterable[ast.AST | None]) -> Names:
@@ -50,6 +53,7 @@ class Liveness:
 
     after: dict[ast.stmt, Names] = field(default_factory=dict)  # live after a statement
     heads: dict[ast.stmt, Names] = field(default_factory=dict)  # live before the test of a loop
+    changes: dict[ast.stmt, Names] = field(default_factory=dict)  # what a loop's body and test bind
     local: Names = NONE  # what the function binds: parameters and assigned names
     shared: Names = NONE  # read by inner functions, which may run at any time: always live
     parameters: tuple[str, ...] = ()
@@ -127,4 +131,6 @@ class _Walk:
                 break
             head = grown
         self.result.heads[node] = head
+        test = [node.test] if isinstance(node, ast.While) else []
+        self.result.changes[node] = assigned([*node.body, *test])
         return before | head | self.block(node.orelse, out, NONE, NONE)

@@ -153,7 +153,7 @@ class Interpreter(Statements):
         types: dict[Key, DType] = {}
         base = self.frame.path
         assert isinstance(node.target, ast.Name)
-        names = assigned(node.body)
+        names = self.frame.liveness.changes[node]
         for _ in range(_TRIES):
             carried = [carry(n, base.env[n], types, self.builder) for n in self._carriable(names, base, node)]
             self.at(node)
@@ -249,7 +249,7 @@ class Interpreter(Statements):
                 raise self._changed(node, item, thing, path, base)
             body.ends += ends
         known = {c.name for c in body.carried}
-        for name in sorted(assigned(node.body) - known):
+        for name in sorted(live.changes[node] - known):
             if name not in out:
                 continue
             thing = path.env.get(name, Unset)
@@ -442,7 +442,7 @@ class Interpreter(Statements):
         raise self.fail("control/type-change", "the types of this loop's variables do not settle", node=node)
 
     def _try_while(self, node: ast.While, base: Path, types: dict[Key, DType], blocks: list[Block]) -> None:
-        names = assigned([*node.body, node.test])
+        names = self.frame.liveness.changes[node]
         depth = len(self.frame.loops)
         carried = [carry(n, base.env[n], types, self.builder) for n in self._carriable(names, base, node)]
         test, arguments = self.builder.new_block([t for c in carried for t in c.types])

@@ -1,0 +1,109 @@
+"""What changes a kernel's fingerprint, and what does not."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from python_kernels import module
+
+TEXT = """
+SCALE = 2.0
+UNRELATED = 1
+FUNCTIONS = (lambda v: v + 1,)
+
+def inner(v):
+    return v * SCALE
+
+def helper(v, shift=1.0):
+    return inner(v) + shift
+
+@tile.kernel
+def k(x: tile.In, out: tile.Out):
+    tile.store(out, 0, helper(tile.load(x, 0, 8)) * math.pi + FUNCTIONS[0](1))
+"""
+
+
+def fingerprint(text: str) -> str:
+    result: str = module(text)["k"].fingerprint()
+    return result
+
+
+def test_the_same_source_has_the_same_fingerprint() -> None:
+    assert fingerprint(TEXT) == fingerprint(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SCALE = 2.0", "SCALE = 3.0"),
+        ("SCALE = 2.0", "SCALE = 2"),
+        ("shift=1.0", "shift=2.0"),
+        ("return v * SCALE", "return v + SCALE"),
+        ("inner(v) + shift", "inner(v) - shift"),
+        ("lambda v: v + 1", "lambda v: v + 2"),
+        ("tile.load(x, 0, 8)", "tile.load(x, 1, 8)"),
+    ],
+)
+def test_every_part_counts(old: str, new: str) -> None:
+    assert fingerprint(TEXT) != fingerprint(TEXT.replace(old, new))
+
+
+def test_other_globals_do_not_count() -> None:
+    assert fingerprint(TEXT) == fingerprint(TEXT.replace("UNRELATED = 1", "UNRELATED = 2"))
+
+
+def test_a_rebound_constant_is_noticed_and_forgotten_again() -> None:
+    names = module(TEXT)
+    kernel = names["k"]
+    first = kernel.fingerprint()
+    assert kernel.fingerprint() is first
+    names["SCALE"] = 5.0
+    second = kernel.fingerprint()
+    assert second != first
+    names["SCALE"] = 2.0
+    assert kernel.fingerprint() == first
+    names["inner"] = names["helper"]
+    assert kernel.fingerprint() != first
+    del names["SCALE"]
+    kernel.fingerprint()
+
+
+def test_captured_variables_count() -> None:
+    text = """
+    def make(shift):
+        @tile.kernel
+        def k(x: tile.In, out: tile.Out):
+            tile.store(out, 0, tile.load(x, 0, 8) + shift)
+        return k
+    """
+    make = module(text)["make"]
+    assert make(1).fingerprint() == make(1).fingerprint() != make(2).fingerprint() != make(2.0).fingerprint()
+
+
+def test_an_edited_helper_in_another_file_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    path = tmp_path / "helpers_of_a_test.py"
+    path.write_text("LIMIT = 4\ndef helper(v):\n    return v + LIMIT\n")
+    helpers: Any = importlib.import_module("helpers_of_a_test")
+    names = module(
+        """
+        import helpers_of_a_test
+
+        @tile.kernel
+        def k(out: tile.Out):
+            tile.store(out, 0, helpers_of_a_test.helper(1.0))
+        """
+    )
+    first = names["k"].fingerprint()
+    path.write_text("LIMIT = 4\ndef helper(v):\n    return v * LIMIT * 1000\n")
+    importlib.invalidate_caches()
+    importlib.reload(helpers)
+    second = names["k"].fingerprint()
+    assert second != first
+    helpers.LIMIT = 5
+    assert names["k"].fingerprint() not in (first, second)

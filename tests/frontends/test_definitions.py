@@ -1,0 +1,139 @@
+"""Definitions of kernels: parameter kinds, hints, what is refused before anything is compiled."""
+
+from __future__ import annotations
+
+import pytest
+from python_kernels import build, kernel, module, signature
+
+import tileopt
+from tileopt import CompileError, KernelTypeError, LaunchError, TileoptError, tile
+from tileopt.dialects.contracts import ArraySpec, Missing, Parameter, ParamKind, ScalarSpec
+
+
+def test_parameter_kinds() -> None:
+    made = kernel(
+        "pass",
+        "a: tile.In, b: tile.Out['f16'], c: tile.InOut[tile.i8, 3], d: tile.In[2], e: int, f: float, g: bool, "
+        "h: tile.u16, i: tile.Const[int] = 4, j: tile.Const[str] = 'x', k: tile.Const = None, l: tile.f64 = 1.0",
+    )
+    assert made.parameters == (
+        Parameter("a", ParamKind.IN),
+        Parameter("b", ParamKind.OUT, "f16"),
+        Parameter("c", ParamKind.INOUT, "i8", 3),
+        Parameter("d", ParamKind.IN, None, 2),
+        Parameter("e", ParamKind.SCALAR, "i64"),
+        Parameter("f", ParamKind.SCALAR, "f32"),
+        Parameter("g", ParamKind.SCALAR, "bool"),
+        Parameter("h", ParamKind.SCALAR, "u16"),
+        Parameter("i", ParamKind.CONST, default=4),
+        Parameter("j", ParamKind.CONST, default="x"),
+        Parameter("k", ParamKind.CONST, default=None),
+        Parameter("l", ParamKind.SCALAR, "f64", default=1.0),
+    )
+    assert made.parameters[0].default is Missing
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code", "word"),
+    [
+        ("x", "kernel/annotation", "tile.In"),
+        ("x: str", "kernel/annotation", "no kind of parameter"),
+        ("x: list[int]", "kernel/annotation", "list"),
+        ("x: nonsense", "kernel/annotation", "nonsense"),
+        ("x: tile.In['f31']", "kernel/annotation", "f31"),
+        ("x: tile.In = 3", "kernel/parameters", "default"),
+        ("*x: tile.In", "kernel/parameters", "*x"),
+        ("**x: tile.In", "kernel/parameters", "*x"),
+        ("stream: tile.In", "kernel/parameters", "stream"),
+    ],
+)
+def test_parameters_that_are_refused(parameters: str, code: str, word: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        kernel("pass", parameters)
+    assert caught.value.code == code
+    assert word in str(caught.value)
+    assert caught.value.location is not None
+
+
+@pytest.mark.parametrize("hints", ["num_warps=3", "num_warps=0", "num_stages=-1", "num_warps=True", "num_warps='4'"])
+def test_hints_that_are_refused(hints: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        kernel("pass", hints=f"({hints})")
+    assert caught.value.code == "kernel/hint"
+
+
+def test_what_cannot_be_a_kernel() -> None:
+    for thing in ("int", "lambda x: x", "3", "k"):
+        with pytest.raises(CompileError) as caught:
+            module(f"@tile.kernel\ndef k(n: int): pass\ntile.kernel({thing})")
+        assert caught.value.code == "kernel/function"
+    with pytest.raises(CompileError) as caught:
+        module("@tile.kernel\nasync def k(n: int): pass")
+    assert caught.value.code == "unsupported/async"
+
+
+def test_a_kernel_without_source() -> None:
+    names: dict[str, object] = {"tile": tile}
+    with pytest.raises(CompileError) as caught:
+        exec("@tile.kernel\ndef k(n: int): pass", names)
+    assert caught.value.code == "source/missing"
+
+
+def test_functions_outside_kernels() -> None:
+    for call in (lambda: tile.load(None, 0, 1), lambda: tile.exp(1.0), lambda: tile.bid(0), lambda: tile.zeros(4)):
+        with pytest.raises(CompileError) as caught:
+            call()
+        assert caught.value.code == "kernel/outside"
+    tile.static_assert(True)
+    assert tile.cdiv(7, 2) == 4
+
+
+def test_a_kernel_needs_a_grid() -> None:
+    with pytest.raises(LaunchError) as caught:
+        kernel("pass", "n: int")(1)
+    assert caught.value.code == "launch/no-grid"
+
+
+def test_a_signature_that_does_not_fit() -> None:
+    made = kernel("pass", "x: tile.In['f32', 2], n: int")
+    for given in (
+        {"x": ArraySpec("f16", 2), "n": ScalarSpec("i64")},
+        {"x": ArraySpec("f32", 1), "n": ScalarSpec("i64")},
+    ):
+        with pytest.raises(KernelTypeError) as caught:
+            made.build(given)
+        assert caught.value.code == "kernel/argument-type" and caught.value.location is not None
+    for given in ({"x": ArraySpec("f32", 2)}, {"x": ScalarSpec("f32"), "n": ScalarSpec("i64")}):
+        with pytest.raises(KernelTypeError) as caught:
+            made.build(given)
+        assert caught.value.code == "kernel/signature"
+
+
+def test_ir_from_types_as_text() -> None:
+    made = kernel("tile.store(out, tile.bid(0), tile.zeros(B, tile.bf16))", "out: tile.Out, B: tile.Const[int] = 8")
+    text = made.ir(out="bf16[128]", B=16)
+    assert "tensor<16xbf16>" in text and "shape = [16]" in text
+    with pytest.raises(TileoptError):
+        made.ir(out="bf17[?]")
+
+
+def test_columns_count_characters_and_tabs_stay() -> None:
+    text = 'if True:\n\t@tile.kernel\n\tdef k(n: int):\n\t\ts = "αβγ"; a = nonsense\n'
+    with pytest.raises(CompileError) as caught:
+        build(module(text)["k"])
+    place = caught.value.location
+    assert place is not None and place.source is not None
+    assert place.source[place.column - 1 :] == "nonsense"
+
+
+def test_a_kernel_keeps_its_names() -> None:
+    made = kernel('"""What it does."""', "n: int")
+    assert (made.__name__, made.name, made.__doc__) == ("k", "k", "What it does.")
+    assert "k(n)" in repr(made)
+    assert signature(made) == {"n": ScalarSpec("i64")}
+
+
+def test_every_function_of_the_track_has_words() -> None:
+    for name in tile.__all__:
+        assert getattr(getattr(tile, name), "__doc__", None), name
+    assert tileopt.tile is tile
