@@ -5,6 +5,7 @@ Nothing is imported or initialised before the first use. Every failure is a Devi
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,8 +46,7 @@ _ADVICE = {
 def bindings() -> Any:
     """The module `cuda.bindings.driver`, initialised. Raises DeviceError where there is no driver."""
     try:
-        from cuda.bindings import driver as cu
-
+        cu: Any = importlib.import_module("cuda.bindings.driver")
         result = cu.cuInit(0)[0]
     except (ImportError, RuntimeError, OSError) as error:
         raise DeviceError("device/no-driver", f"the CUDA driver cannot be used: {error}", help=_INSTALL) from None

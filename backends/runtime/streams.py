@@ -244,7 +244,7 @@ def handle_of(stream: Any) -> int:
         return stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
-        found = protocol() if callable(protocol) else protocol
+        found: Any = protocol() if callable(protocol) else protocol
         return int(found[1])
     for name in ("cuda_stream", "ptr"):  # PyTorch, CuPy
         found = getattr(stream, name, None)
