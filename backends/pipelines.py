@@ -249,7 +249,7 @@ def describe(module: ModuleOp) -> dict[str, object]:
     """What the passes decided: the outcome of each access, ownership proofs, products' atoms, threads, shared memory."""
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
-    from tileopt.dialects import gpu, simt
+    from tileopt.dialects import gpu, gpu_wgmma, simt
 
     kernel = _only_kernel(module)
     accesses: list[str] = []
@@ -263,7 +263,7 @@ def describe(module: ModuleOp) -> dict[str, object]:
             verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
-        elif isinstance(op, gpu.MmaSync):
+        elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
             atoms.append(op.atom.data)
         elif isinstance(op, simt.Dot):
             atoms.append("fma")

@@ -84,25 +84,31 @@ def _attr(regs: Bases, lanes: Bases, warps: Bases) -> LayoutAttr:
     return LayoutAttr((regs, lanes, warps))
 
 
+SharedData = tuple[tuple[int, ...], int, int, int, int, int]  # order, bits, base, shift, pad, panel
+
+
 @irdl_attr_definition
-class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
-    """`#tile.shared<order = [0, 1], swizzle = [bits, base, shift], pad = n>`: where a buffer's elements lie."""
+class SharedAttr(Data[SharedData]):
+    """`#tile.shared<order = [0, 1], swizzle = [bits, base, shift], pad = n, panel = n>`: a buffer's `SharedLayout`."""
 
     name = "tile.shared"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[int, ...], int, int, int, int]:
+    def parse_parameter(cls, parser: AttrParser) -> SharedData:
         with parser.in_angle_brackets():
             start = parser.pos
             parser.parse_characters("order")
             parser.parse_punctuation("=")
             order = _parse_ints(parser)
             swizzle: tuple[int, ...] = (0, 0, 0)
-            pad = 0
+            pad = panel = 0
             while parser.parse_optional_punctuation(","):
                 if parser.parse_optional_keyword("swizzle"):
                     parser.parse_punctuation("=")
                     swizzle = _parse_ints(parser)
+                elif parser.parse_optional_keyword("panel"):
+                    parser.parse_punctuation("=")
+                    panel = parser.parse_integer(allow_boolean=False, allow_negative=False)
                 else:
                     parser.parse_characters("pad")
                     parser.parse_punctuation("=")
@@ -110,18 +116,20 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
         if len(swizzle) != 3 or max(swizzle) > 16:
             parser.raise_error("a swizzle is three small integers [bits, base, shift]", start)
         try:
-            SharedLayout((1,) * len(order), order, *swizzle, pad)
+            SharedLayout((1,) * len(order), order, *swizzle, pad, panel)
         except ValueError as error:
             parser.raise_error(str(error), start)
-        return _normal(order, swizzle, pad)
+        return _normal(order, swizzle, pad, panel)
 
     def print_parameter(self, printer: Printer) -> None:
-        order, bits, base, shift, pad = self.data
+        order, bits, base, shift, pad, panel = self.data
         text = f"order = {list(order)}"
         if bits:
             text += f", swizzle = [{bits}, {base}, {shift}]"
         if pad:
             text += f", pad = {pad}"
+        if panel:
+            text += f", panel = {panel}"
         printer.print_string(f"<{text}>")
 
     def over(self, shape: Sequence[int]) -> SharedLayout:
@@ -129,13 +137,14 @@ class SharedAttr(Data[tuple[tuple[int, ...], int, int, int, int]]):
 
     @staticmethod
     def of(layout: SharedLayout) -> SharedAttr:
-        return SharedAttr(_normal(layout.order, (layout.bits, layout.base, layout.shift), layout.pad))
+        swizzle = (layout.bits, layout.base, layout.shift)
+        return SharedAttr(_normal(layout.order, swizzle, layout.pad, layout.panel))
 
 
-def _normal(order: tuple[int, ...], swizzle: Sequence[int], pad: int) -> tuple[tuple[int, ...], int, int, int, int]:
+def _normal(order: tuple[int, ...], swizzle: Sequence[int], pad: int, panel: int) -> SharedData:
     """A swizzle of no bits is none, so that layouts which do the same are the same attribute."""
     bits, base, shift = swizzle if swizzle[0] else (0, 0, 0)
-    return order, bits, base, shift, pad
+    return order, bits, base, shift, pad, panel
 
 
 def layout_of(type_: Attribute) -> Layout:

@@ -280,7 +280,9 @@ class SharedLayout:
     element index: `index ^ (index >> shift & (2**bits - 1) << base)`.
 
     The same function as CuTe's Swizzle<bits, base, shift>. `pad` elements are added to each row of the fastest axis
-    (then `bits` is 0). Extents are those of the allocated tile.
+    (then `bits` is 0). With a `panel`, the fastest axis is cut into panels of so many elements that follow one another
+    as if each were a tile of its own: what matrix units and bulk copies want of rows longer than their swizzle.
+    Extents are those of the allocated tile.
     """
 
     shape: Coord
@@ -289,27 +291,41 @@ class SharedLayout:
     base: int = 0
     shift: int = 0
     pad: int = 0
+    panel: int = 0
 
     def __post_init__(self) -> None:
         if any(n < 1 for n in self.shape):
             raise ValueError(f"the extents {list(self.shape)} are not all positive")
-        if min(self.bits, self.base, self.shift, self.pad) < 0:
-            raise ValueError("swizzle and padding are not negative")
+        if min(self.bits, self.base, self.shift, self.pad, self.panel) < 0:
+            raise ValueError("swizzle, padding and panel are not negative")
         if sorted(self.order) != list(range(len(self.shape))):
             raise ValueError(f"order {list(self.order)} is not a permutation of the axes")
         if self.bits and self.pad:
             raise ValueError("a shared layout is padded or swizzled, not both")
         if self.bits and self.shift < self.bits:
             raise ValueError("a swizzle must shift by at least its number of bits")
+        if self.panel & (self.panel - 1) or (self.panel and self.pad):
+            raise ValueError("a panel is a power of two, and its rows have no padding")
+
+    @property
+    def panels(self) -> int:
+        """Panels of the fastest axis; 1 where it is not cut."""
+        return -(-self.shape[self.order[-1]] // self.panel) if self.panel and self.order else 1
+
+    @property
+    def panel_stride(self) -> int:
+        """Elements from one panel to the next."""
+        return self.panel * prod(n for axis, n in enumerate(self.shape) if axis != self.order[-1])
 
     @cached_property
     def strides(self) -> Coord:
-        """Element strides before the swizzle, one for each axis."""
+        """Element strides before the swizzle, one for each axis; inside a panel, where there are several."""
         out = [0] * len(self.shape)
         step = 1
         for position, axis in enumerate(reversed(self.order)):
             out[axis] = step
-            step *= self.shape[axis] + (self.pad if position == 0 else 0)
+            row = self.panel if self.panels > 1 else self.shape[axis] + self.pad
+            step *= row if position == 0 else self.shape[axis]
         return tuple(out)
 
     @cached_property
@@ -317,25 +333,31 @@ class SharedLayout:
         """Elements to allocate."""
         if not self.shape:
             return 1
+        if self.panels > 1:
+            return self.panels * self.panel_stride
         slowest = self.order[0]
         size = self.strides[slowest] * (self.shape[slowest] + (self.pad if len(self.shape) == 1 else 0))
         block = 1 << (self.base + self.shift + self.bits) if self.bits else 1
         return -(-size // block) * block
 
     @property
-    def placement(self) -> tuple[Coord, tuple[int, int, int]]:
+    def placement(self) -> tuple[Coord, tuple[int, ...]]:
         """What the place of an element depends on: the strides of the axes that are longer than 1, and the swizzle."""
         strides = tuple(s for s, n in zip(self.strides, self.shape, strict=True) if n != 1)
-        return strides, (self.bits, self.base, self.shift) if self.bits else (0, 0, 0)
+        swizzle = (self.bits, self.base, self.shift) if self.bits else (0, 0, 0)
+        return strides, (*swizzle, self.panel if self.panels > 1 else 0)
 
     def permute(self, order: Sequence[int]) -> SharedLayout:
         """The same memory with the axes renamed: axis `i` of the result is axis `order[i]` of this."""
         place = {axis: position for position, axis in enumerate(order)}
         shape = tuple(self.shape[axis] for axis in order)
         renamed = tuple(place[axis] for axis in self.order)
-        return SharedLayout(shape, renamed, self.bits, self.base, self.shift, self.pad)
+        return SharedLayout(shape, renamed, self.bits, self.base, self.shift, self.pad, self.panel)
 
     def index(self, coord: Sequence[int]) -> int:
         """Element index of a coordinate."""
         linear = sum(c * s for c, s in zip(coord, self.strides, strict=True))
+        if self.panels > 1:
+            panel = coord[self.order[-1]] // self.panel
+            linear += panel * (self.panel_stride - self.panel)
         return linear ^ (linear >> self.shift & ((1 << self.bits) - 1) << self.base)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    UnitAttr,
     VectorType,
     i32,
     i64,
@@ -457,10 +458,13 @@ class ShuffleXor(IRDLOperation):
 
 @irdl_op_definition
 class Barrier(IRDLOperation):
-    """All threads of the block meet; their accesses to memory before it are seen after it."""
+    """All threads of the block meet; their accesses to memory before it are seen after it. With `proxy`, also by units
+    that reach shared memory past the threads (wgmma, bulk copies)."""
 
     name = "simt.barrier"
+    proxy = opt_prop_def(UnitAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
 
 

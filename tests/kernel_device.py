@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+# Types that NumPy lacks, by the name that PyTorch and ml_dtypes both give them.
+SMALL_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 GUARD = 256  # elements on each side of an output
 TARGETS = [os.environ.get("TILEOPT_TEST_DEVICE", "cpu")]
 
@@ -39,8 +41,9 @@ class Device:
             return x
         import torch
 
-        flat = np.lib.stride_tricks.as_strided(x, (self._span(x),), (x.itemsize,))
-        moved = self._to_torch(flat.copy()).cuda()
+        words = x.view(f"u{x.itemsize}") if x.dtype.kind == "V" or x.dtype.name in SMALL_FLOATS else x
+        flat = np.lib.stride_tricks.as_strided(words, (self._span(x),), (x.itemsize,)).copy()
+        moved = self._to_torch(flat.view(x.dtype)).cuda()
         return torch.as_strided(moved, x.shape, [s // x.itemsize for s in x.strides])
 
     @staticmethod
@@ -54,8 +57,8 @@ class Device:
     def _to_torch(x: Array) -> Any:
         import torch
 
-        if x.dtype == ml_dtypes.bfloat16:
-            return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16)
+        if x.dtype.name in SMALL_FLOATS:
+            return torch.from_numpy(x.view(f"i{x.itemsize}")).view(getattr(torch, x.dtype.name))
         return torch.from_numpy(x)
 
     def empty(self, shape: Sequence[int] | int, dtype: Any) -> Any:
@@ -86,6 +89,8 @@ class Device:
         import torch
 
         x = x.cpu()
-        if x.dtype == torch.bfloat16:
-            return x.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+        name = str(x.dtype).removeprefix("torch.")
+        if name in SMALL_FLOATS:
+            words = torch.int16 if x.itemsize == 2 else torch.int8
+            return x.contiguous().view(words).numpy().view(getattr(ml_dtypes, name))
         return x.numpy()

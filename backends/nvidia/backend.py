@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
-from tileopt.backends.nvidia import copies, floats, mathlib, memory, module, shared, sync, tensor, wgmma
+from tileopt.backends.nvidia import copies, dot, floats, mathlib, memory, module, shared, sync, tensor, wgmma
 from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
@@ -28,6 +28,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **tensor.HANDLERS,
         **wgmma.HANDLERS,
         **copies.HANDLERS,
+        **dot.HANDLERS,
         **mathlib.HANDLERS,
     }
 

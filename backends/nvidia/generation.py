@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileopt.backends.nvidia.atoms.table import atoms_of
-from tileopt.dialects.target import Feature, Target
+from tileopt.dialects.target import Atom, Feature, Target
 
 KIB = 1024
 
@@ -22,16 +22,23 @@ class NvidiaTarget(Target):
 
 
 def gpu(
-    name: str, *, ptx: int, shared_kib: int, features: frozenset[Feature], default_warps: int = 4, stages: int = 3
+    name: str,
+    *,
+    ptx: int,
+    shared_kib: int,
+    features: frozenset[Feature],
+    default_warps: int = 4,
+    stages: int = 3,
+    extra: tuple[Atom, ...] = (),
 ) -> NvidiaTarget:
-    """The target `sm_<number>[a]`."""
+    """The target `sm_<number>[a]`; `extra`: atoms that only its `a` variant has."""
     arch = int(name.removeprefix("sm_").rstrip("a"))
     return NvidiaTarget(
         name=name,
         kind="cuda",
         arch=arch,
         features=features,
-        atoms=atoms_of(arch),
+        atoms=(*extra, *atoms_of(arch)),
         default_warps=default_warps,
         shared_bytes=shared_kib * KIB,
         default_stages=stages,

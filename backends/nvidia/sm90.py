@@ -1,6 +1,7 @@
 """Hopper. What only the `a` variant has is not carried on by later generations."""
 
 from tileopt.backends.nvidia import sm80
+from tileopt.backends.nvidia.atoms.wgmma import WGMMA
 from tileopt.backends.nvidia.generation import gpu
 from tileopt.dialects.target import Feature
 
@@ -8,5 +9,5 @@ FEATURES = sm80.FEATURES | {Feature.BF16, Feature.STMATRIX, Feature.TMA, Feature
 
 TARGETS = (
     gpu("sm_90", ptx=87, shared_kib=227, features=FEATURES),
-    gpu("sm_90a", ptx=87, shared_kib=227, features=FEATURES | {Feature.SETMAXNREG, Feature.WGMMA}),
+    gpu("sm_90a", ptx=87, shared_kib=227, features=FEATURES | {Feature.SETMAXNREG, Feature.WGMMA}, extra=WGMMA),
 )

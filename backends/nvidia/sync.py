@@ -12,6 +12,9 @@ FULL_WARP = "-1"
 
 
 def barrier(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.Barrier)
+    if op.proxy is not None:
+        emitter.line('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() nounwind')
     callee = emitter.declare("void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)")
     emitter.line(f"call void {callee}(i32 0)")
 

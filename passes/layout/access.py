@@ -38,5 +38,5 @@ def access_layout(view: SSAValue, shape: Coord, vector: IntegerAttr | None, targ
     """The coalesced layout for a tile of `shape`; `vector` is what `infer-facts` proved (1 where it did not run)."""
     assert isinstance(view.type, ViewType)
     widest = max(1, target.vector_bytes * 8 // bit_width(view.type.element_type))
-    proved = vector.value.data if vector is not None else 1
+    proved = widest if target.unaligned_vectors else 1 if vector is None else vector.value.data
     return coalesced(shape, memory_order(view), max(1, min(widest, proved)), num_warps)

@@ -26,17 +26,17 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.layout import Coord, Layout, coalesced
-from tileopt.dialects.target import Target, target_of
+from tileopt.dialects.target import Scope, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.access import access_layout, memory_order
-from tileopt.passes.layout.buffers import permuted, staged_layout, unit_reshaped
+from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
 from tileopt.passes.layout.classes import ValueClasses, collect
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
 
@@ -123,6 +123,13 @@ class _Assigner:
     def edge(self, source: SSAValue, result: SSAValue, rule: Rule) -> None:
         self.edges.setdefault(self.classes.find(source), []).append((result, rule))
 
+    def staged(self, type_: BufferType, order: Coord, described: bool) -> BufferType:
+        """The buffer with the layout of a staged tile; `described`: a matrix descriptor must be able to tell it."""
+        shape, element = type_.get_shape(), type_.element_type
+        if described:
+            return BufferType.of(shape, element, panelled_layout(shape, element, order))
+        return BufferType.of(shape, element, staged_layout(shape, element, order, self.target.banked))
+
     def product(self, op: tile.Mma) -> ProductLayouts:
         """The layouts of a product, decided once: conversions between its operands do not change them."""
         if op not in self.products:
@@ -133,7 +140,8 @@ class _Assigner:
         assert op.atom is not None, "map-tensor-cores runs before assign-layouts"
         m, n = tile_shape(op.result.type)
         k = tile_shape(op.a.type)[1]
-        return product_layouts(self.target.atom(op.atom.data), m, n, k, self.num_warps, self.rows_stay_in_warp(op))
+        atom, block = self.target.atom(op.atom.data), self.target.product_block
+        return product_layouts(atom, m, n, k, self.num_warps, self.rows_stay_in_warp(op), block)
 
     def rows_stay_in_warp(self, op: tile.Mma) -> bool:
         """Are the accumulator's rows reduced, or is it the left operand of another product, or another product's
@@ -183,13 +191,18 @@ class _Assigner:
 
     def assign_buffers(self, ops: list[Operation]) -> None:
         orders: dict[tuple[SSAValue, int], Coord] = {}
+        described = {self.origin(v) for op in ops if isinstance(op, tile.Mma) for v in self.described_operands(op)}
         for op in ops:
             if isinstance(op, pipe.Copy):
                 orders.setdefault((op.channel, op.member.value.data), memory_order(op.view))
         for op in ops:
             if isinstance(op, pipe.Channel):
                 members = pipe.channel_type(op.result).members.data
-                laid = [with_layout(m, orders.get((op.result, i), tuple(range(m.rank)))) for i, m in enumerate(members)]
+                keys = [(op.result, i) for i in range(len(members))]
+                laid = [
+                    self.staged(member, orders.get(key, tuple(range(member.rank))), key in described)
+                    for member, key in zip(members, keys, strict=True)
+                ]
                 slots: IntAttr = pipe.channel_type(op.result).slots
                 set_type(op.result, pipe.ChannelType(slots, ArrayAttr(laid)))
             elif isinstance(op, pipe.Wait):
@@ -200,17 +213,33 @@ class _Assigner:
                 order = tuple(range(len(tile_shape(op.source.type))))
                 if isinstance(source, tile.Load):
                     order = memory_order(source.view)
-                set_type(op.result, with_layout(buffer_type(op.result.type), order))
+                set_type(op.result, self.staged(buffer_type(op.result.type), order, (op.result, 0) in described))
             elif isinstance(op, tile.TransposeBuffer):
                 permutation = tuple(int(a) for a in op.permutation.get_values())
                 source_type = buffer_type(op.source.type)
-                moved = permuted(source_type.shared_layout, permutation)
+                moved = source_type.shared_layout.permute(permutation)
                 set_type(op.result, BufferType.of(moved.shape, source_type.element_type, moved))
-
             elif isinstance(op, tile.ReshapeBuffer):
                 source_type = buffer_type(op.source.type)
                 moved = unit_reshaped(source_type.shared_layout, tile_shape(op.result.type))
                 set_type(op.result, BufferType.of(moved.shape, source_type.element_type, moved))
+
+    def described_operands(self, op: tile.Mma) -> list[SSAValue]:
+        """Operands that the product's instruction reads from shared memory by a matrix descriptor."""
+        assert op.atom is not None
+        if self.target.atom(op.atom.data).scope is not Scope.WARPGROUP:
+            return []
+        return [v for v in (op.a, op.b) if isinstance(v.type, BufferType)]
+
+    def origin(self, buffer: SSAValue) -> tuple[SSAValue, int]:
+        """What made a buffer: the staging op's result, or a channel and the number of its member."""
+        op = buffer.owner
+        while isinstance(op, tile.TransposeBuffer | tile.ReshapeBuffer):
+            buffer = op.source
+            op = buffer.owner
+        if isinstance(op, pipe.Wait) and isinstance(buffer, OpResult):
+            return op.channel, buffer.index
+        return buffer, 0
 
     # --- applying --------------------------------------------------------------------------------------------------
 
@@ -343,11 +372,6 @@ def retyped(value: Attribute, type_: TensorType[Attribute]) -> Attribute:
     if isinstance(value, DenseIntOrFPElementsAttr):
         return DenseIntOrFPElementsAttr.new([type_, *value.parameters[1:]])
     return value
-
-
-def with_layout(type_: BufferType, order: Coord) -> BufferType:
-    shape = type_.get_shape()
-    return BufferType.of(shape, type_.element_type, staged_layout(shape, type_.element_type, order))
 
 
 def buffer_type(type_: Attribute) -> BufferType:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from tileopt.dialects.layout import LANE_BITS, Coord, Layout
 from tileopt.dialects.target import Atom, Scope
 
-FMA_BLOCK = 4  # rows and columns of the accumulator that a thread holds side by side
+FMA_BLOCK = (4, 4)  # rows and columns of the accumulator that a thread holds side by side
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,20 @@ class ProductLayouts:
     b: Layout | None
 
 
-def product_layouts(atom: Atom, m: int, n: int, k: int, num_warps: int, rows_first: bool) -> ProductLayouts:
-    """`rows_first`: rows of the accumulator should stay inside a warp (they are reduced or feed another product)."""
+def product_layouts(
+    atom: Atom, m: int, n: int, k: int, num_warps: int, rows_first: bool, block: tuple[int, int] = FMA_BLOCK
+) -> ProductLayouts:
+    """`rows_first`: rows of the accumulator should stay inside a warp (they are reduced or feed another product).
+
+    `block`: rows and columns that a thread holds side by side, where the atom is a thread's own.
+    """
     if atom.scope is Scope.THREAD:
-        return ProductLayouts(fma_layout((m, n), num_warps), None, None)
+        return ProductLayouts(fma_layout((m, n), num_warps, block), None, None)
     bits = num_warps.bit_length() - 1
-    axes = _warp_axes(m, n, atom.shape, bits, rows_first)
+    # A warpgroup's atom spreads its rows over the four warps itself; further warpgroups take further rows.
+    axes: list[int | None] = [0] * bits
+    if atom.scope is Scope.WARP:
+        axes = _warp_axes(m, n, atom.shape, bits, rows_first)
     acc = atom.fragments["acc"].tiled((m, n), axes)
     a = b = None
     if "a" in atom.fragments:
@@ -60,8 +68,8 @@ def _warp_axes(m: int, n: int, atom: tuple[int, int, int], bits: int, rows_first
 
 
 @lru_cache(maxsize=256)
-def fma_layout(shape: Coord, num_warps: int) -> Layout:
-    """Blocks of FMA_BLOCK x FMA_BLOCK accumulators a thread, lanes over an 8x4 patch, warps over the longer side."""
+def fma_layout(shape: Coord, num_warps: int, block: tuple[int, int] = FMA_BLOCK) -> Layout:
+    """A block of accumulators a thread, lanes over an 8x4 patch, warps over the longer side."""
     base = [1, 1]
     regs: list[Coord] = []
 
@@ -72,7 +80,7 @@ def fma_layout(shape: Coord, num_warps: int) -> Layout:
 
     threads = 32 * num_warps
     for axis in (1, 0):
-        while base[axis] < FMA_BLOCK and base[axis] < shape[axis] and _work(shape, base) > threads:
+        while base[axis] < block[axis] and base[axis] < shape[axis] and _work(shape, base) > threads:
             regs.append(grow(axis))
     bits: list[Coord] = []
     for position in range(LANE_BITS + num_warps.bit_length() - 1):

@@ -8,12 +8,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
+    TensorType,
     VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tileopt.dialects import gpu, simt, tile
+from tileopt.dialects import gpu, gpu_wgmma, simt, tile
 from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.encodings import LayoutAttr, layout_of
 from tileopt.dialects.layout import Bases, Coord, Layout, relabel
@@ -184,7 +185,7 @@ def lower_convert(state: Lowering, op: Operation) -> None:
         return
     element = element_type(op.source.type)
     order = tuple(range(len(source.shape)))
-    buffer_type = BufferType.of(source.shape, element, staged_layout(source.shape, element, order))
+    buffer_type = BufferType.of(source.shape, element, staged_layout(source.shape, element, order, state.target.banked))
     buffer = state.emit(simt.AllocShared, [], [buffer_type]).results[0]
     shared_store(state, value, buffer, source)
     state.map(op.result, read_shared(state, buffer, result))
@@ -276,11 +277,18 @@ def lower_mma(state: Lowering, op: Operation) -> None:
     acc = layout_of(op.acc.type)
     result = fragment_type(op.result.type)
     atom = state.target.atom(op.atom.data)
-    if atom.scope is Scope.THREAD:
+    properties: dict[str, Attribute]
+    if atom.scope is Scope.WARPGROUP:
+        properties = {"atom": op.atom, "layout_acc": LayoutAttr.of(acc)}
+        if isinstance(op.a.type, TensorType):
+            properties["layout_a"] = LayoutAttr.of(layout_of(op.a.type))
+        started = state.emit(gpu_wgmma.Wgmma, operands, [result], properties)
+        new = state.emit(gpu_wgmma.WgmmaWait, [started.results[0]], [result], {"pending": IntegerAttr(0, i64)})
+    elif atom.scope is Scope.THREAD:
         new = state.emit(simt.Dot, operands, [result], {"layout": LayoutAttr.of(acc)})
     else:
         m, n = acc.shape
-        properties: dict[str, Attribute] = {
+        properties = {
             "atom": op.atom,
             "m": IntegerAttr(m, i64),
             "n": IntegerAttr(n, i64),

@@ -14,21 +14,32 @@ barrier may stand anywhere. Barriers that are there already are kept, and made u
 Asynchronous copies: `gpu.cp_async` races with what comes before it as an ordinary access does. For what comes after,
 it counts from the `gpu.cp_async_wait` that covers its group; to read its tile without such a wait is an error in what
 emitted it, which no barrier mends.
+
+Where the kernel has units that read shared memory past its threads (wgmma), every barrier orders those too (`proxy`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import gpu, simt
+from tileopt.dialects import gpu, gpu_wgmma, simt
 from tileopt.dialects.verifier import walk
-from tileopt.passes.lowering.accesses import Access, accesses, after_iteration, after_loop, conflict
+from tileopt.passes.lowering.accesses import (
+    Access,
+    accesses,
+    after_iteration,
+    after_loop,
+    conflict,
+    first_slot,
+    in_terms_of,
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,10 @@ def insert_fences(kernel: simt.Kernel) -> None:
         for region in op.regions:
             for block in region.blocks:
                 analysis.drop_doubled(block)
+    if any(isinstance(op, gpu_wgmma.Wgmma) for op in ops):
+        for op in walk(kernel):
+            if isinstance(op, simt.Barrier):
+                op.proxy = UnitAttr()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,8 @@ class _Fences:
         self.most_groups = most_pending + 1  # more groups committed since make no difference to any wait
         self.made: dict[Operation, list[Access]] = {}
         self.steps: dict[Block, list[Operation]] = {}
+        self.one: dict[Hashable, Access] = {}
+        self.first: dict[tuple[Access, Operation], Access] = {}
         self.later: dict[tuple[Access, Operation], tuple[Access, Access]] = {}
 
     # --- placing barriers ------------------------------------------------------------------------------------------
@@ -95,6 +112,7 @@ class _Fences:
         """Places the barriers that the regions of `op` need where they are entered so. Regions in them are settled."""
         placement = _Placement(fixed=False)
         if isinstance(op, scf.ForOp | scf.WhileOp):
+            entry = self.entered(op, entry)
             while (again := entry | self.iteration(op, entry, placement)) != entry:
                 entry, placement = again, _Placement(fixed=False)
         else:
@@ -144,6 +162,7 @@ class _Fences:
         """What is true after an op with regions, as they are."""
         match op:
             case scf.ForOp() | scf.WhileOp():
+                state = self.entered(op, state)
                 while (again := state | self.iteration(op, state, check)) != state:
                     state = again
                 if isinstance(op, scf.WhileOp):
@@ -161,6 +180,25 @@ class _Fences:
                     out |= end
                 return out
 
+    def entered(self, loop: scf.ForOp | scf.WhileOp, state: _State) -> _State:
+        """What a loop's first iteration sees of what stands before it: slots as the loop counts them."""
+        if not isinstance(loop, scf.ForOp):
+            return state
+        return _State(
+            frozenset(self.seen_first(a, loop) for a in state.pending),
+            frozenset((self.seen_first(a, loop), n) for a, n in state.flying),
+        )
+
+    def seen_first(self, access: Access, loop: scf.ForOp) -> Access:
+        if len(access.place) != 1 or access.place[0] is None or access.place[0].terms:
+            return access
+        key = (access, loop)
+        if key not in self.first:
+            inside = (a for op in loop.walk() for a in self.accesses(op) if a.memory is access.memory)
+            found = None if isinstance(access.memory, SSAValue) else first_slot(loop, inside)
+            self.first[key] = access if found is None else self.the(in_terms_of(access, *found))
+        return self.first[key]
+
     def iteration(self, op: scf.ForOp | scf.WhileOp, state: _State, placement: _Placement) -> _State:
         """The state at the end of an iteration as the next one sees it."""
         for region in op.regions:
@@ -174,8 +212,12 @@ class _Fences:
         """What an access is to the loop's next iteration, and to what follows the loop."""
         key = (access, loop)
         if key not in self.later:
-            self.later[key] = after_iteration(access, loop), after_loop(access, loop)
+            self.later[key] = self.the(after_iteration(access, loop)), self.the(after_loop(access, loop))
         return self.later[key]
+
+    def the(self, access: Access) -> Access:
+        """The one object for accesses that are the same."""
+        return self.one.setdefault(access.key, access)
 
     def op(self, op: Operation, state: _State, placement: _Placement) -> _State:
         match op:
@@ -200,7 +242,7 @@ class _Fences:
 
     def accesses(self, op: Operation) -> list[Access]:
         if op not in self.made:
-            self.made[op] = list(accesses(op))
+            self.made[op] = [self.the(access) for access in accesses(op)]
         return self.made[op]
 
     # --- tidying ---------------------------------------------------------------------------------------------------

@@ -17,13 +17,17 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
-from tileopt.dialects.target import Atom, Target, target_of
+from tileopt.dialects.target import Atom, Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
 
 NUM_WARPS = "tile.num_warps"
 # An accumulator of this many elements for each thread of the default block leaves no room for operands.
 ACCUMULATORS_PER_THREAD = 64
 MAX_WARPS = 16
+
+
+WARPGROUP = 4  # warps
+WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
 
 
 def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute) -> list[Atom]:
@@ -36,13 +40,30 @@ def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute) -> l
     return sorted(found, key=lambda x: (-x.preference, -prod(x.shape)))
 
 
-def choose_warps(target: Target, accumulators: list[tuple[int, ...]], given: int | None) -> int:
-    """Warps of a block: the hint, or the target's default, doubled while an accumulator would crowd a thread."""
+def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
+    """Whether the atom can compute a product of these extents: a warpgroup's reads whole operands from shared memory,
+    so it needs multiples of its own shape; others pad."""
+    return atom.scope is not Scope.WARPGROUP or not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2])
+
+
+def fits_warps(atom: Atom, m: int, num_warps: int) -> bool:
+    """Whether a block of so many warps can share the rows: a warpgroup's atom needs whole warpgroups with rows each."""
+    if atom.scope is not Scope.WARPGROUP:
+        return True
+    return num_warps >= WARPGROUP and m % (WARPGROUP_ROWS * num_warps // WARPGROUP) == 0
+
+
+def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: int | None) -> int:
+    """Warps of a block: the hint, or the target's default, doubled while an accumulator would crowd a thread.
+    `products`: the best atom, rows and columns of each."""
     if given is not None:
         return given
     warps = target.default_warps
-    largest = max((prod(shape) for shape in accumulators), default=0)
-    while largest > ACCUMULATORS_PER_THREAD * 32 * warps and warps < MAX_WARPS and target.kind == "cuda":
+    largest = max((m * n for _, m, n in products), default=0)
+    groups = [m // WARPGROUP_ROWS for atom, m, _ in products if atom.scope is Scope.WARPGROUP]
+    if groups:
+        warps = max(warps, WARPGROUP * min(2, *(g & -g for g in groups)))
+    while largest > ACCUMULATORS_PER_THREAD * 32 * warps and warps < MAX_WARPS and target.kind == "cuda" and not groups:
         warps *= 2
     return warps
 
@@ -57,14 +78,21 @@ class MapTensorCores(ModulePass):
                 self.map_kernel(kernel, target_of(kernel))
 
     def map_kernel(self, kernel: tile.Kernel, target: Target) -> None:
-        accumulators: list[tuple[int, ...]] = []
-        for op in kernel.walk():
-            if isinstance(op, tile.Mma):
-                accumulators.append(tile_shape(op.acc.type))
-                if op.atom is None:
-                    op.atom = StringAttr(self.atom_of(op, target).name)
-                else:
-                    target.atom(op.atom.data)
+        products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
+        given = self.given_warps(kernel, target)
+        best: list[tuple[Atom, int, int]] = []
+        for op in products:
+            m, n = tile_shape(op.acc.type)
+            best.append((self.atom_of(op, target, given), m, n))
+        warps = choose_warps(target, best, given)
+        for op in products:
+            if op.atom is None:
+                op.atom = StringAttr(self.atom_of(op, target, warps).name)
+            else:
+                target.atom(op.atom.data)
+        kernel.attributes[NUM_WARPS] = IntegerAttr(warps, i64)
+
+    def given_warps(self, kernel: tile.Kernel, target: Target) -> int | None:
         hint = kernel.attributes.get(NUM_WARPS)
         given = hint.value.data if isinstance(hint, IntegerAttr) else None
         if given is not None and (given < 1 or given & (given - 1) or given * 32 > target.max_threads):
@@ -74,13 +102,14 @@ class MapTensorCores(ModulePass):
                 location=location_of(kernel),
                 help="use 1, 2, 4, 8, ... or leave the choice to the compiler",
             )
-        kernel.attributes[NUM_WARPS] = IntegerAttr(choose_warps(target, accumulators, given), i64)
+        return given
 
-    def atom_of(self, op: tile.Mma, target: Target) -> Atom:
+    def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
-        atoms = legal_atoms(target, *types)
-        if atoms:
-            return atoms[0]
+        (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
+        for atom in legal_atoms(target, *types):
+            if fits_extents(atom, m, n, k) and (warps is None or fits_warps(atom, m, warps)):
+                return atom
         known = sorted({f"{a.a} x {a.b} -> {a.acc}" for a in target.atoms})
         raise UnsupportedError(
             "target/no-atom",

@@ -66,7 +66,10 @@ def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
             help="run map-tensor-cores before place-memory",
         )
     atom = target.atom(product.atom.data)
-    return atom.a_space, atom.b_space
+    a_space = atom.a_space
+    if a_space is Space.SHARED and "a" in atom.fragments and not _comes_from_array(product.a):
+        a_space = Space.REGISTER  # the atom takes a from either, and what is computed is in registers already
+    return a_space, atom.b_space
 
 
 @dataclass(slots=True)

@@ -342,3 +342,34 @@ def test_what_makes_no_shared_layout(arguments: tuple[object, ...], message: str
 def test_all_orders_of_one_tile_take_the_same_room() -> None:
     assert {SharedLayout((2, 3, 4), order).size for order in permutations(range(3))} == {24}
     assert LANE_BITS == 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"panel": 48}, "a panel is a power of two, and its rows have no padding"),
+        ({"panel": 64, "pad": 8}, "a panel is a power of two, and its rows have no padding"),
+        ({"panel": -1}, "swizzle, padding and panel are not negative"),
+    ],
+)
+def test_panels_refused(fields: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SharedLayout((16, 128), (0, 1), **fields)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("shape", [(16, 128), (64, 192), (8, 64), (128, 256)])
+@pytest.mark.parametrize("panel", [16, 32, 64])
+def test_panels_follow_one_another_as_tiles_of_their_own(
+    shape: tuple[int, int], order: tuple[int, int], panel: int
+) -> None:
+    extents = shape if order == (0, 1) else shape[::-1]
+    bits = panel.bit_length() - 4
+    cut = SharedLayout(extents, order, bits, 3, 3, 0, panel)
+    alone = SharedLayout((shape[0], panel) if order == (0, 1) else (panel, shape[0]), order, bits, 3, 3)
+    assert cut.size == shape[0] * shape[1]
+    for slow in range(0, shape[0], 3):
+        for fast in range(shape[1]):
+            at = (slow, fast) if order == (0, 1) else (fast, slow)
+            inside = (slow, fast % panel) if order == (0, 1) else (fast % panel, slow)
+            assert cut.index(at) == fast // panel * shape[0] * panel + alone.index(inside)

@@ -70,6 +70,20 @@ def test_transposed_arrays(device: Device, rng: np.random.Generator, a_order: st
     close(product(device, a, b), a.astype(np.float64) @ b.astype(np.float64), 1e-6)
 
 
+WIDE_BLOCKS = [(64, 16, 32), (64, 32, 64), (64, 96, 64), (128, 256, 64), (128, 64, 128), (256, 64, 32), (64, 8, 32)]
+
+
+@pytest.mark.parametrize("block", WIDE_BLOCKS)
+@pytest.mark.parametrize("orders", ["rr", "rc", "cr", "cc"])
+def test_blocks_of_whole_warpgroups(
+    device: Device, rng: np.random.Generator, block: tuple[int, int, int], orders: str
+) -> None:
+    m, n, k = 256, 272, 160
+    a = sample(rng, (m, k), "float16") if orders[0] == "r" else sample(rng, (k, m), "float16").T
+    b = sample(rng, (k, n), "float16") if orders[1] == "r" else sample(rng, (n, k), "float16").T
+    close(product(device, a, b, block), a.astype(np.float64) @ b.astype(np.float64), 1e-6)
+
+
 def test_single_precision_is_single_precision(device: Device, rng: np.random.Generator) -> None:
     a, b = sample(rng, (512, 512), "float32"), sample(rng, (512, 512), "float32")
     close(product(device, a, b), a.astype(np.float64) @ b.astype(np.float64), 1e-6)

@@ -41,7 +41,7 @@ class MmaInstruction:
     acc_packed: int
 
 
-def _fragment(shape: Coord, axis: int, packed: int) -> Fragment:
+def fragment(shape: Coord, axis: int, packed: int) -> Fragment:
     """`axis` is the one along which a register's elements and a group's lanes lie; `packed`: elements in a register."""
     other = 1 - axis
     reach = [1, 1]
@@ -101,9 +101,9 @@ def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tupl
     name = f"mma_m{m}n{n}k{k}_{operand}_{acc}"
     # The accumulator's elements lie in pairs side by side, whatever its type.
     fragments = {
-        "a": _fragment((m, k), 1, _packed(operand)),
-        "b": _fragment((k, n), 0, _packed(operand)),
-        "acc": _fragment((m, n), 1, 2),
+        "a": fragment((m, k), 1, _packed(operand)),
+        "b": fragment((k, n), 0, _packed(operand)),
+        "acc": fragment((m, n), 1, 2),
     }
     registers = {role: 1 << len(f.regs) for role, f in fragments.items()}
     packed, acc_packed = _packed(operand), _packed(acc)

@@ -1,0 +1,204 @@
+"""`gpu.wgmma`: products of a warpgroup, operands in shared memory by matrix descriptor.
+
+A descriptor (PTX ISA, "Matrix-descriptor format") holds, in units of 16 bytes, the start address (bits 0-13), the
+leading (16-29) and the stride (32-45) byte offset, and the swizzle (62-63). With rows of one swizzle's width:
+
+- K-major (K side by side): the stride is that of eight rows; the leading offset is not used. A step along K moves the
+  start by its bytes inside the row, a panel by the panel's bytes.
+- M- or N-major: the stride is that of eight steps of K, the leading offset that from panel to panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+
+from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.llvm.values import Buffer
+from tileopt.backends.nvidia.atoms.wgmma import INSTRUCTIONS, ROWS, WgmmaInstruction
+from tileopt.backends.nvidia.chunks import registers_of
+from tileopt.backends.nvidia.shared import shared_address
+from tileopt.backends.nvidia.tensor import pack_all
+from tileopt.dialects import gpu_wgmma as gpu
+from tileopt.dialects.diagnostics import CompileError, TargetError
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.target import target_of
+from tileopt.dialects.tile_types import BufferType
+
+UNIT = 16  # bytes
+SWIZZLE_MODE = {128: 1, 64: 2, 32: 3}  # by bytes of a row
+ADDRESS_BITS = 18
+WARPGROUP_BITS = 7  # of the thread's id, inside a warpgroup
+ROW_GROUP = 8
+
+
+@dataclass(frozen=True)
+class Described:
+    """How descriptors reach into one operand; `k_axis` is the buffer's axis along K."""
+
+    type: BufferType
+    k_axis: int
+
+    @property
+    def size(self) -> int:
+        return bit_width(self.type.element_type) // 8
+
+    @property
+    def row(self) -> int:
+        """Elements of a row in memory."""
+        shared = self.type.shared_layout
+        return shared.panel if shared.panels > 1 else shared.shape[shared.order[-1]]
+
+    @property
+    def k_major(self) -> bool:
+        return self.type.shared_layout.order[-1] == self.k_axis
+
+    @property
+    def constant(self) -> int:
+        """All of the descriptor but the start address."""
+        shared, row_bytes = self.type.shared_layout, self.row * self.size
+        mode = SWIZZLE_MODE.get(row_bytes)
+        if mode is None or 1 << shared.bits != row_bytes // UNIT:
+            raise CompileError("gpu/descriptor", f"no matrix descriptor tells the layout of {self.type}")
+        stride = ROW_GROUP * row_bytes // UNIT
+        leading = 1 if self.k_major else shared.panel_stride * self.size // UNIT if shared.panels > 1 else 1
+        return mode << 62 | stride << 32 | leading << 16
+
+    def offset(self, across: int, k: int) -> int:
+        """Bytes from the buffer's start to the element at `across` (a multiple of 8 rows, or of a panel) and `k`."""
+        shared = self.type.shared_layout
+        fast, slow = (k, across) if self.k_major else (across, k)
+        panel, inside = divmod(fast, self.row)
+        elements = slow * self.row + inside + (panel * shared.panel_stride if shared.panels > 1 else 0)
+        return elements * self.size
+
+
+def descriptor(emitter: Emitter, buffer: Buffer, described: Described, step: str | None) -> str:
+    """The descriptor of the buffer's start; `step`: bytes (an i32) to add for the warpgroup."""
+    address = shared_address(emitter, buffer.pointer)
+    if step is not None:
+        address = emitter.assign(f"add i32 {address}, {step}")
+    masked = emitter.assign(f"and i32 {address}, {(1 << ADDRESS_BITS) - 1}")
+    units = emitter.assign(f"lshr exact i32 {masked}, 4")
+    wide = emitter.assign(f"zext nneg i32 {units} to i64")
+    constant = described.constant
+    return emitter.assign(f"or disjoint i64 {wide}, {constant - (1 << 64) if constant >> 63 else constant}")
+
+
+def moved(emitter: Emitter, base: str, offset: int) -> str:
+    return base if not offset else emitter.assign(f"add nuw i64 {base}, {offset // UNIT}")
+
+
+def wgmma(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, gpu.Wgmma)
+    atom = target_of(op).atom(op.atom.data)
+    instruction = INSTRUCTIONS.get(atom.name)
+    if instruction is None:
+        raise TargetError("target/unknown-atom", f"'{atom.name}' is no wgmma instruction")
+    m, n, k = op.extents
+    groups = (1 << len(op.layout_acc.data[2])) // 4
+    rows, columns, steps = m // (ROWS * groups), n // instruction.n, k // instruction.depth
+    b = emitter.buffer(op.b)
+    b_places = Described(b.type, 0)
+    b_base = descriptor(emitter, b, b_places, None)
+    a_at, a_major = _left(emitter, op.a, groups, steps, instruction)
+    acc = list(registers_of(emitter.fragment(op.acc)))
+    count = instruction.n // 2  # accumulators of a thread in one instruction
+    emitter.line('call void asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"() convergent nounwind')
+    # K outermost would interleave accumulators; one accumulator's steps in a row keep the unit on it.
+    for row, column in product(range(rows), range(columns)):
+        at = (row * columns + column) * count
+        held = acc[at : at + count]
+        for step in range(steps):
+            place = b_places.offset(column * instruction.n, step * instruction.depth)
+            held = _issue(
+                emitter,
+                instruction,
+                held,
+                a_at(row, step),
+                moved(emitter, b_base, place),
+                f"{a_major}, {int(not b_places.k_major)}",
+            )
+        acc[at : at + count] = held
+    emitter.line('call void asm sideeffect "wgmma.commit_group.sync.aligned;", "~{memory}"() convergent nounwind')
+    emitter.define(op.result, acc)
+
+
+Operands = list[tuple[str, str]]  # (constraint, typed operand)
+
+
+def _left(
+    emitter: Emitter, value: SSAValue, groups: int, steps: int, instruction: WgmmaInstruction
+) -> tuple[Callable[[int, int], Operands], int]:
+    """(row, step) -> operand a: a descriptor, or four registers; and whether it lies M-major, for the instruction."""
+    if isinstance(value.type, BufferType):
+        buffer = emitter.buffer(value)
+        places = Described(buffer.type, 1)
+        step_bytes = None
+        if groups > 1:
+            thread = emitter.backend.thread_id(emitter)
+            group = emitter.assign(f"lshr i32 {thread}, {WARPGROUP_BITS}")
+            step_bytes = emitter.assign(f"mul i32 {group}, {places.offset(ROWS, 0)}")
+        base = descriptor(emitter, buffer, places, step_bytes)
+
+        def described(row: int, step: int) -> Operands:
+            place = places.offset(row * ROWS * groups, step * instruction.depth)
+            return [("l", f"i64 {moved(emitter, base, place)}")]
+
+        return described, int(not places.k_major)
+    fragment = emitter.fragment(value)
+    words = pack_all(emitter, emitter.element(value.type), registers_of(fragment), 2)
+
+    def held(row: int, step: int) -> Operands:
+        at = (row * steps + step) * 4
+        return [("r", f"i32 {w}") for w in words[at : at + 4]]
+
+    return held, 0
+
+
+def _issue(
+    emitter: Emitter,
+    instruction: WgmmaInstruction,
+    acc: list[str],
+    a: Operands,
+    b: str,
+    majors: str,
+) -> list[str]:
+    """One `wgmma.mma_async`; accumulators are tied to the results."""
+    count = len(acc)
+    first = 2 * count
+    left = f"${first}" if len(a) == 1 else "{" + ", ".join(f"${first + i}" for i in range(len(a))) + "}"
+    right = f"${first + len(a)}"
+    # Registers have no major-ness to name.
+    tail = majors if len(a) == 1 else majors.split(", ")[1]
+    registers = ", ".join(f"${i}" for i in range(count))
+    text = (
+        f"wgmma.mma_async.sync.aligned.m64n{instruction.n}k{instruction.depth}.{instruction.types} "
+        f"{{{registers}}}, {left}, {right}, 1, 1, 1, {tail};"
+    )
+    constraints = ["=f"] * count + [str(i) for i in range(count)] + [c for c, _ in a] + ["l"]
+    operands = [f"float {x}" for x in acc] + [x for _, x in a] + [f"i64 {b}"]
+    return _call(emitter, text, constraints, operands, count)
+
+
+def wait(emitter: Emitter, op: Operation) -> None:
+    """The accumulators pass through, so that nothing reads them before."""
+    assert isinstance(op, gpu.WgmmaWait)
+    acc = list(registers_of(emitter.fragment(op.acc)))
+    constraints = ["=f"] * len(acc) + [str(i) for i in range(len(acc))] + ["~{memory}"]
+    text = f"wgmma.wait_group.sync.aligned {op.pending.value.data};"
+    emitter.define(op.result, _call(emitter, text, constraints, [f"float {x}" for x in acc], len(acc)))
+
+
+def _call(emitter: Emitter, text: str, constraints: list[str], operands: list[str], count: int) -> list[str]:
+    struct = "{" + ", ".join(["float"] * count) + "}"
+    result = emitter.assign(
+        f'call {struct} asm sideeffect "{text}", "{",".join(constraints)}"({", ".join(operands)}) convergent nounwind'
+    )
+    return [emitter.assign(f"extractvalue {struct} {result}, {i}") for i in range(count)]
+
+
+HANDLERS: dict[type[Operation], Handler] = {gpu.Wgmma: wgmma, gpu.WgmmaWait: wait}
