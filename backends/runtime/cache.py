@@ -130,15 +130,13 @@ def _checksum(payload: bytes) -> bytes:
 @lru_cache(maxsize=1)
 def sources() -> str:
     """Digest of tileopt's own source text: another compiler makes other code."""
-    import tileopt
-
+    root = Path(__file__).parent.parent.parent  # as imported: the package's folders may be links
     state = blake2b(digest_size=20)
-    for root in tileopt.__path__:
-        for path, _, files in sorted(os.walk(root, followlinks=True)):
-            for name in sorted(files):
-                if name.endswith(".py"):
-                    state.update(f"{os.path.relpath(os.path.join(path, name), root)}\0".encode())
-                    state.update(Path(path, name).read_bytes())
+    for path, _, files in sorted(os.walk(root, followlinks=True)):
+        for name in sorted(files):
+            if name.endswith(".py"):
+                state.update(f"{os.path.relpath(os.path.join(path, name), root)}\0".encode())
+                state.update(Path(path, name).read_bytes())
     return state.hexdigest()
 
 
