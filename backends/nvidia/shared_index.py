@@ -128,7 +128,8 @@ class SharedAddresses:
 
     def _unflipped(self) -> str:
         parts = self.map.thread_parts
-        return _xor_terms(self.emitter, parts) if self.map.is_linear else _sum_terms(self.emitter, parts)
+        source = self.emitter.backend.thread_id(self.emitter)
+        return (xor_terms if self.map.is_linear else sum_terms)(self.emitter, source, parts)
 
     def _swizzled(self, coord: Coord) -> str:
         emitter, constant = self.emitter, self.map.part(coord)
@@ -143,8 +144,8 @@ class SharedAddresses:
         return self._step(emitter.once(("shared swizzled", self.map, constant), make))
 
 
-def _xor_terms(emitter: Emitter, parts: Sequence[int]) -> str:
-    """XOR of the parts of the set bits of the thread's id: bits that move by the same distance go together."""
+def xor_terms(emitter: Emitter, source: str, parts: Sequence[int]) -> str:
+    """XOR of the parts of the set bits of an i32 (a thread's id): bits that move by the same distance go together."""
     masks: dict[int, int] = {}  # distance from a bit of the id to the bit that it flips -> bits of the id
     for bit, part in enumerate(parts):
         for target in range(part.bit_length()):
@@ -152,15 +153,15 @@ def _xor_terms(emitter: Emitter, parts: Sequence[int]) -> str:
                 masks[target - bit] = masks.get(target - bit, 0) | 1 << bit
     total = "0"
     for distance, mask in sorted(masks.items()):
-        term = emitter.assign(f"and i32 {emitter.backend.thread_id(emitter)}, {mask}")
+        term = emitter.assign(f"and i32 {source}, {mask}")
         if distance:
             term = emitter.assign(f"{'shl' if distance > 0 else 'lshr'} i32 {term}, {abs(distance)}")
         total = term if total == "0" else emitter.assign(f"xor i32 {total}, {term}")
     return total
 
 
-def _sum_terms(emitter: Emitter, parts: Sequence[int]) -> str:
-    """Sum of the parts of the set bits: runs of bits with doubling parts are one product."""
+def sum_terms(emitter: Emitter, source: str, parts: Sequence[int]) -> str:
+    """Sum of the parts of the set bits of an i32: runs of bits with doubling parts are one product."""
     total = "0"
     bit = 0
     while bit < len(parts):
@@ -168,7 +169,7 @@ def _sum_terms(emitter: Emitter, parts: Sequence[int]) -> str:
         while bit + count < len(parts) and parts[bit + count] == parts[bit] << count:
             count += 1
         if parts[bit]:
-            term = emitter.backend.thread_id(emitter)
+            term = source
             if bit:
                 term = emitter.assign(f"lshr i32 {term}, {bit}")
             term = emitter.assign(f"and i32 {term}, {(1 << count) - 1}")
