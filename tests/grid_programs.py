@@ -26,9 +26,10 @@ TRIPS_MAX = 8
 
 @dataclass
 class GridProgram:
-    """A random kernel over one owned array `out` and an integer `n`, by default with one store."""
+    """A random kernel over one owned array `out` and an integer `n`."""
 
     random: Random
+    bounds: bool = False  # with accesses that conditions keep inside the array
     rank: int = 0
     extents: tuple[int, ...] = ()
     divisors: tuple[int, ...] = ()
@@ -84,7 +85,7 @@ class GridProgram:
             self.sizes.append(self.op(arith.MuliOp, r.choice(self.sizes), self.const(r.choice([2, 3]))))
         for _ in range(r.randint(0, 3)):
             self.step()
-        if r.random() < 0.4:
+        if self.bounds:
             self.within()
         shape = r.random()
         if shape < 0.3:
@@ -198,9 +199,11 @@ class GridProgram:
             if r.random() < 0.5:
                 end = self.op(arith.MuliOp, end, r.choice(self.sizes))
             bid = self.bids[self.axes.index(axis)]
+            trips = 1
             lb, ub, step = bid, end, self.query(tile.NumBlocks, axis)
         else:
-            lb, ub, step = self.const(0), self.const(r.choice([1, 2, 3])), self.const(r.choice([1, 1, 2]))
+            trips = r.choice([1, 2, 3, 4])
+            lb, ub, step = self.const(0), self.const(trips), self.const(r.choice([1, 1, 1, 2]))
 
         def fill(body: Block) -> None:
             if persistent:
@@ -211,7 +214,7 @@ class GridProgram:
             else:
                 x = self.number()
                 self.numbers.remove(x)
-                factor = self.const(r.choice([1, 2, 3, 3, 4]))
+                factor = self.const(max(1, trips + r.choice([-1, 0, 0, 0, 1])))
                 self.numbers.append(self.op(arith.AddiOp, self.op(arith.MuliOp, x, factor), body.args[0]))
             self.store()
 
@@ -349,7 +352,8 @@ class GridRun:
         canvas = np.full(self.dims, -1, np.int64)
         stores = [e for e in self.events if isinstance(e.op, tile.Store)]
         loads = [e for e in self.events if isinstance(e.op, tile.Load)]
-        return any([self.paint(e, canvas) for e in stores + loads])
+        clashes = [self.paint(e, canvas) for e in stores + loads]
+        return any(clashes)
 
 
 def _truncated(a: Numbers, b: Numbers) -> Numbers:

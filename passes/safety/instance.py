@@ -15,8 +15,8 @@ CASE_BUDGET = 60
 
 
 class Instance:
-    """The facts of one run: the conditions on the way, that some element is inside the array, and all that a quotient,
-    a minimum or a choice is known to be once its guard is proved."""
+    """The facts of one run: the conditions on the way, that some element is inside the array, and, once unlocked, all
+    that a quotient, a minimum or a choice is known to be where its guard is proved."""
 
     def __init__(self, known: Iterable[Expr], roots: Iterable[Expr], bounds: Bounds) -> None:
         self.known = list(known)
@@ -27,8 +27,6 @@ class Instance:
         self._cases_left = CASE_BUDGET
         self.prover = Prover(self.known, bounds)
         self.impossible = self.prover.contradictory()
-        if not self.impossible:
-            self._unlock()
 
     def bounds(self, symbol: Symbol) -> Interval:
         return self._bounds(symbol)
@@ -50,8 +48,9 @@ class Instance:
         facts = {r for s in self.symbols() for r in s.relations} | set(self.known)
         return [f for f in facts if f.terms and -f in facts and max(f.terms.values()) > 0]
 
-    def _unlock(self) -> None:
-        """Adds what guarded relations say where their guards hold, until no more do."""
+    def unlock(self) -> bool:
+        """Adds what guarded relations say where their guards hold, until no more do. Whether any did."""
+        before = len(self.known)
         for _ in range(ROUNDS):
             added = False
             for symbol in self.symbols():
@@ -65,7 +64,8 @@ class Instance:
                         self.prover.add(new)
                         added = True
             if not added:
-                return
+                break
+        return len(self.known) > before
 
     def _holds(self, goal: Expr) -> bool:
         if self.nonneg(goal):

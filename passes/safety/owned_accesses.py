@@ -73,33 +73,38 @@ class OwnedAccesses:
             return "never runs inside the array"
         if not self.bids:
             return "a grid of one block"
-        meeting = self._meeting(first, second)
-        left = [b for b in self.bids if not meeting.settles(b)]
+        there = first.instance if first is second else self._renamed(first, second)
+        meeting = self._meeting(first, second, there)
+        if self._left(meeting) and first.instance.unlock() | (there is not first.instance and there.unlock()):
+            meeting = self._meeting(first, second, there)
+        left = self._left(meeting)
         if left:
             self._refuse(first, second, left)
         if meeting.apart:
             return "blocks never meet"
         return "; ".join(meeting.steps) or "only one block comes here"
 
-    def _meeting(self, first: OwnedAccess, second: OwnedAccess) -> Meeting:
-        if first is second:
-            pairs = zip(first.offsets, first.extents, strict=True)
-            equations = [Equation(f, 1 - e, e - 1, f"axis {i}") for i, (f, e) in enumerate(pairs)]
-            return Meeting(first.instance, first.instance, equations)
+    def _left(self, meeting: Meeting) -> list[Symbol]:
+        return [b for b in self.bids if not meeting.settles(b)]
+
+    def _renamed(self, first: OwnedAccess, second: OwnedAccess) -> Instance:
+        """A run of `second`, with the symbols of loops that are equal to those around `first` called the same."""
         renaming = Renaming(self.facts.symbols, _matching_loops(self.facts, first, second))
-        there = Instance(
-            [renaming.expr(k) for k in second.known],
-            [renaming.expr(o) for o in second.offsets],
-            renaming.bounds(second.scope.bounds),
-        )
+        known, offsets = map(renaming.expr, second.known), map(renaming.expr, second.offsets)
+        return Instance(known, offsets, renaming.bounds(second.scope.bounds))
+
+    def _meeting(self, first: OwnedAccess, second: OwnedAccess, there: Instance) -> Meeting:
+        here = first.instance
         equations = []
-        for axis, (f, g) in enumerate(zip(first.offsets, map(renaming.expr, second.offsets), strict=True)):
-            common = Expr({m: c for m, c in f.terms.items() if m and g.terms.get(m) == c})
-            # What is not common to both is only known by its range.
-            apart = (g - common).bounds(there.bounds).minus((f - common).bounds(first.instance.bounds))
-            low, high = 1 - first.extents[axis] + apart.lo, second.extents[axis] - 1 + apart.hi
-            equations.append(Equation(common if common.terms else ONE, low, high, f"axis {axis}"))
-        return Meeting(first.instance, there, equations)
+        for axis, (f, g) in enumerate(zip(here.roots, there.roots, strict=True)):
+            low, high = 1 - first.extents[axis], second.extents[axis] - 1
+            if here is not there:
+                # What is not common to both is only known by its range.
+                common = Expr({m: c for m, c in f.terms.items() if m and g.terms.get(m) == c})
+                apart = (g - common).bounds(there.bounds).minus((f - common).bounds(here.bounds))
+                f, low, high = common if common.terms else ONE, low + apart.lo, high + apart.hi
+            equations.append(Equation(f, low, high, f"axis {axis}"))
+        return Meeting(here, there, equations)
 
     def _refuse(self, first: OwnedAccess, second: OwnedAccess, left: list[Symbol]) -> None:
         place = location_of(second.op)

@@ -13,7 +13,7 @@ from grid_programs import GridProgram, launches
 from tileopt.dialects.diagnostics import OwnershipError
 from tileopt.passes.safety.verify_ownership import OWNERSHIP, UNUSED_AXES, verify_kernel
 
-TRIES = int(os.environ.get("TILEOPT_OWNERSHIP_TRIES", "300"))
+TRIES = int(os.environ.get("TILEOPT_OWNERSHIP_TRIES", "600"))
 
 
 def test_accepted_kernels_do_not_collide() -> None:
