@@ -22,6 +22,7 @@ from tileopt.passes.registry import pass_class
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Attribute
     from xdsl.passes import ModulePass
 
     from tileopt.dialects.kernel import KernelOp
@@ -128,8 +129,9 @@ def _context() -> Context:
 
 
 def _checker() -> Callable[[str, ModuleOp, str], None]:
-    from tileopt.dialects.verifier import verify
     from tileopt.passes.invariants import check
+
+    from tileopt.dialects.verifier import verify
 
     def both(name: str, module: ModuleOp, when: str) -> None:
         check(name, module, when)
@@ -203,7 +205,7 @@ def run_to(module: ModuleOp, target: str | Target, stage: str) -> str | bytes:
         if stage == "llvm":
             return llvm
         if named.kind != "cuda":
-            raise CompileError("target/no-ptx", f"{named.name} has no {stage}", help="give --target sm_90a, for example")
+            raise CompileError("target/no-ptx", f"{named.name} has no {stage}", help="give --target sm_90a, say")
         ptx = emit_ptx(llvm, named)
         if stage == "ptx":
             return ptx
@@ -233,7 +235,7 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
     from tileopt.dialects.dtypes import DTYPES
     from tileopt.dialects.tile_types import ViewType
 
-    names = {d.ir: name for name, d in reversed(DTYPES.items())}
+    names: dict[Attribute, str] = {d.ir: name for name, d in reversed(DTYPES.items())}
     slots: list[ParamSlot] = []
     for index, type_ in enumerate(kernel.function_type.inputs.data):
         if isinstance(type_, ViewType):
@@ -246,8 +248,9 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
 
 
 def describe(module: ModuleOp) -> dict[str, object]:
-    """What the passes decided: the outcome of each access, ownership proofs, products' atoms, threads, shared memory."""
+    """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared memory."""
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
+    from xdsl.ir import BlockArgument
 
     from tileopt.dialects import gpu, gpu_wgmma, simt
 
@@ -259,7 +262,7 @@ def describe(module: ModuleOp) -> dict[str, object]:
         if isinstance(op, simt.FragmentLoad | simt.FragmentStore | gpu.CpAsync) and op.bounds is not None:
             place = location_of(op)
             line = f"line {place.line}: " if place is not None else ""
-            name = kernel.arg_name(op.view.index) if hasattr(op.view, "index") else "?"
+            name = kernel.arg_name(op.view.index) if isinstance(op.view, BlockArgument) else "?"
             verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
