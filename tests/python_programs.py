@@ -20,11 +20,11 @@ _RANGES = ("0, n % 6", "m % 4, n % 9, 3", "0, 3", "n % 5, -2, -1", "a % 3, a % 7
 class Writer:
     """Writes one program."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, depth: int = 3) -> None:
         self.random = random.Random(seed)
-        self.lines = ["def program(n, m):", "    a = n", "    b = m", "    c = 1"]
+        self.lines = ["def program(n, m):", "    a = n", "    b = m", "    c = 1", "    d = 2"]
         self.count = 0
-        self.block(["a", "b", "c", "n", "m"], 1, 3, False)
+        self.block(["a", "b", "c", "d", "n", "m"], 1, depth, False)  # d is not returned: it matters on the way only
         self.lines.append("    return a, b, c")
 
     @property
@@ -77,7 +77,7 @@ class Writer:
                 return
 
     def assignment(self, names: list[str], pad: str) -> None:
-        target = self.random.choice("abc")
+        target = self.random.choice("abcd")
         kind = self.random.random()
         if kind < 0.2:
             self.lines.append(f"{pad}{target} += {self.expression(names)}")

@@ -416,6 +416,74 @@ def test_an_unused_carried_value_changes_nothing(device: Device, trips: int) -> 
 
 
 @tile.kernel
+def inside_only(out: tile.Out, n: int):
+    count = 0
+    step = 1
+    for i in range(n):
+        if step > 5:
+            count += i
+        step = step * 2 % 11
+    tile.store(out, 0, count)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 20])
+def test_a_variable_may_matter_to_the_next_iteration_only(device: Device, n: int) -> None:
+    count, step = 0, 1
+    for i in range(n):
+        if step > 5:
+            count += i
+        step = step * 2 % 11
+    assert scalars(device, inside_only, 1, n) == [count]
+
+
+def two_exits(n: Any, stop: Any, end: Any) -> Any:
+    total = 0
+    for i in range(n):
+        if i % 2 == 0:
+            if i > stop:
+                break
+        else:
+            if i > end:
+                return -total
+        total += i
+    return total
+
+
+def always_continues(n: Any, end: Any) -> Any:
+    total = 0
+    for i in range(n):
+        if i % 3 == 0:
+            total += 1
+            continue
+        elif i > end:
+            return total
+        else:
+            total += i
+            continue
+    for j in (1, 2, 3):
+        if total > j:
+            total += j
+            continue
+        else:
+            total -= j
+            continue
+    return total
+
+
+@tile.kernel
+def several_exits(out: tile.Out, n: int, stop: int, end: int):
+    tile.store(out, 0, two_exits(n, stop, end))
+    tile.store(out, 1, always_continues(n, end))
+
+
+@pytest.mark.parametrize(
+    ("n", "stop", "end"), [(20, 7, 99), (20, 99, 6), (20, 8, 8), (20, 99, 99), (0, 0, 0), (2, 0, 0)]
+)
+def test_several_exits_of_one_loop(device: Device, n: int, stop: int, end: int) -> None:
+    assert scalars(device, several_exits, 2, n, stop, end) == [two_exits(n, stop, end), always_continues(n, end)]
+
+
+@tile.kernel
 def collatz(out: tile.Out, start: int, limit: int):
     steps = 0
     n = start

@@ -13,13 +13,13 @@ from python_programs import Writer
 from tileopt.dialects.contracts import ArraySpec, ScalarSpec
 from tileopt.dialects.verifier import verify
 
-COUNT = int(os.environ.get("TILEOPT_RANDOM_PROGRAMS", "12"))
+COUNT = int(os.environ.get("TILEOPT_RANDOM_PROGRAMS", "30"))
 INPUTS = [(0, 0), (1, 3), (7, 2), (13, -4), (-6, 5), (23, 11)]
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_random_program(device: Device, seed: int) -> None:
-    text = Writer(seed).text
+    text = Writer(seed, 3 if seed % 5 == 0 else 2).text
     print(text)
     names = module(text)
     kernel, program = names["kernel"], names["program"]
