@@ -86,19 +86,21 @@ def _quotient_facts(facts: KernelFacts, x: Expr, d: Expr, quotient: Expr, rest: 
     Let 0 <= x < k * b, as in a loop over k rows of b tiles, and let d be c * b, or that kept from 0. Then b is not 0,
     so d is not either and the remainder is below it; and c * b * (x // d) <= x < k * b gives c * (x // d) <= k - 1.
     """
-    plain = facts.symbols.kept_from_zero(d, facts.current.bounds)
+    known = facts.current.bounds
+    plain = facts.symbols.kept_from_zero(d, known)
     divisor = d if plain is None else plain
-    if divisor.bounds(facts.current.bounds).lo < 0 or x.bounds(facts.current.bounds).lo < 0:
+    if divisor.bounds(known).lo < 0 or x.bounds(known).lo < 0:
         return []
     content = divisor.content()
     unit = divisor.exact_div(content)
-    for known in facts.current.known:
-        ratio = exact_ratio(known + x + 1, unit)
-        if ratio is not None:
-            return [ratio - 1 - quotient * content, divisor - 1, divisor - rest - 1, rest]
-    if facts.current.prover().nonneg(divisor - 1):
-        return [divisor - 1, divisor - rest - 1, rest]
-    return []
+    ratios = [r for fact in facts.current.known if (r := exact_ratio(fact + x + 1, unit)) is not None]
+    if not ratios and not facts.current.prover().nonneg(divisor - 1):
+        return []
+    found = [divisor - 1, rest, divisor - rest - 1, *(r - 1 - quotient * content for r in ratios)]
+    if plain is not None:
+        same, _ = facts.symbols.divide(x, plain, known)
+        found += [same - quotient, quotient - same, *(r - 1 - same * content for r in ratios)]
+    return found
 
 
 def _unsigned_quotient(wants: str) -> Handler:

@@ -112,7 +112,7 @@ tile.kernel @long_loop(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
     %ks = arith.muli %k, %s : i64
     %p = arith.addi %o, %ks : i64
     %z = arith.constant dense<0.0> : tensor<64xf32>
-    // expected-error@+1 {{[ownership/overlapping-stores]: cannot prove that two blocks never write one element of out: out[256*bid(0) + 64*k]}}
+    // expected-error@+1 {{[ownership/overlapping-stores]: blocks 0 and 1 both write out[256..319]}}
     tile.store %z, %out[%p] : tensor<64xf32>, !tile.view<?xf32, owned>
   }
   tile.return
