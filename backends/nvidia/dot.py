@@ -19,7 +19,7 @@ from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Buffer
 from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.shared import load_shared
-from tileopt.backends.nvidia.shared_index import SHARED, buffer_align, index_map, sum_terms, xor_terms
+from tileopt.backends.nvidia.shared_index import SHARED, buffer_align, index_map, sum_terms, together, xor_terms
 from tileopt.backends.nvidia.words import unpack, words_of
 from tileopt.dialects import simt
 from tileopt.dialects.dtypes import element_type
@@ -85,7 +85,7 @@ class Operand:
         """Elements that one load brings, along the axis that is contiguous in memory."""
         limit = max(1, min(ACCESS_BYTES, buffer_align(self.buffer)) // self.size)
         fast = self.shared.order[-1]
-        limit = min(limit, 1 << self.shared.base if self.shared.bits else limit, pow2_divisor(self.shared.shape[fast]))
+        limit = min(limit, together(self.shared), pow2_divisor(self.shared.shape[fast]))
         if self.shared.shape[1 - fast] > 1:
             limit = min(limit, pow2_divisor(self.shared.strides[1 - fast]))
         if fast != self.axis:

@@ -40,7 +40,8 @@ class IndexMap:
     @cached_property
     def is_linear(self) -> bool:
         """Whether offsets are XORs of parts: each coordinate bit is then a bit of the index of its own."""
-        return not self.shared.pad and all(s & (s - 1) == 0 for s in self.shared.strides)
+        steps = (*self.shared.strides, self.shared.panel_stride if self.shared.panels > 1 else 1)
+        return not self.shared.pad and all(s & (s - 1) == 0 for s in steps)
 
     @cached_property
     def thread_parts(self) -> tuple[int, ...]:
@@ -49,9 +50,13 @@ class IndexMap:
 
     def part(self, at: Coord) -> int:
         """The contribution of a coordinate vector."""
+        shared = self.shared
         if self.is_linear:
-            return self.shared.index(at) * self.size
-        return sum(c * s for c, s in zip(at, self.shared.strides, strict=True)) * self.size
+            return shared.index(at) * self.size
+        total = sum(c * s for c, s in zip(at, shared.strides, strict=True))
+        if shared.panels > 1:  # the bits of parts are apart, so the panels of parts add up, too
+            total += at[shared.order[-1]] // shared.panel * (shared.panel_stride - shared.panel)
+        return total * self.size
 
     @cached_property
     def thread_mask(self) -> int:
@@ -184,6 +189,12 @@ def buffer_align(buffer: Buffer) -> int:
     return min(ALIGN, pow2_divisor(buffer_bytes(buffer.type)))
 
 
+def together(shared: SharedLayout) -> int:
+    """Elements of a row, aligned to their number, that neither a swizzle nor the end of a panel parts."""
+    most = 1 << shared.base if shared.bits else 1 << 30
+    return min(most, shared.panel) if shared.panels > 1 else most
+
+
 def shared_run(buffer: Buffer, layout: Layout, size: int) -> int:
     """Elements that one access may move: side by side in the buffer, and aligned together."""
     shared = buffer.type.shared_layout
@@ -191,8 +202,7 @@ def shared_run(buffer: Buffer, layout: Layout, size: int) -> int:
         return 1
     fast = shared.order[-1]
     run = min(run_length(layout, fast), max(1, buffer_align(buffer) // size))
-    if shared.bits:
-        run = min(run, 1 << shared.base)
+    run = min(run, together(shared))
     for axis, stride in enumerate(shared.strides):
         if axis != fast and shared.shape[axis] > 1:
             run = min(run, pow2_divisor(stride))

@@ -21,14 +21,16 @@ def span(layout: Layout) -> str:
     return f"layout = {LayoutAttr.of(layout)}, shape = array<i64: {', '.join(map(str, layout.shape))}>"
 
 
-def dot_text(atom: Atom, tile: tuple[int, int, int], warps: int, swizzle: tuple[int, int, int]) -> str:
+def dot_text(
+    atom: Atom, tile: tuple[int, int, int], warps: int, swizzle: tuple[int, int, int], transposed: bool = False
+) -> str:
     """acc + a @ b, operands staged in shared memory."""
     m, n, k = tile
     bounds = "bounds = #tile.bounds<proved []>"
     types = [str(DTYPES[name].ir) for name in (atom.a, atom.b, atom.acc)]
     buffers, lines, offset = list[str](), ["%z = arith.constant 0 : i64"], 0
     for name, shape, type_ in (("a", (m, k), types[0]), ("b", (k, n), types[1])):
-        shared = SharedLayout(shape, (0, 1), *swizzle)
+        shared = SharedLayout(shape, (1, 0) if transposed else (0, 1), *swizzle)
         layout = coalesced(shape, (0, 1), 4, warps)
         buffers.append(f"!tile.buffer<{shape[0]}x{shape[1]}x{type_}, {SharedAttr.of(shared)}>")
         lines += [
@@ -53,12 +55,15 @@ def dot_text(atom: Atom, tile: tuple[int, int, int], warps: int, swizzle: tuple[
 
 
 @pytest.mark.parametrize("name", ["fma_f32_f32", "fma_f64_f64", "fma_f16_f32", "fma_i8_i32", "fma_i32_i32"])
-@pytest.mark.parametrize("tile", [(16, 16, 8), (13, 20, 5)], ids=str)
-@pytest.mark.parametrize("swizzle", [(0, 0, 0), (1, 2, 3)], ids=str)
-def test_product_is_numpys(name: str, tile: tuple[int, int, int], swizzle: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("tile", [(16, 16, 8), (32, 16, 24), (13, 20, 5)], ids=str)
+@pytest.mark.parametrize("swizzle", [(0, 0, 0), (1, 2, 3), (2, 2, 4)], ids=str)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_product_is_numpys(
+    name: str, tile: tuple[int, int, int], swizzle: tuple[int, int, int], transposed: bool
+) -> None:
     atom = next(a for a in FMA if a.name == name)
     m, n, k = tile
-    llvm, _ = compile_text(dot_text(atom, tile, 2, swizzle), "sm_80")
+    llvm, _ = compile_text(dot_text(atom, tile, 2, swizzle, transposed), "sm_80")
     random = np.random.default_rng(1)
     a, b, c = (
         random.integers(-4, 5, shape).astype(DTYPES[t].numpy)
@@ -66,7 +71,7 @@ def test_product_is_numpys(name: str, tile: tuple[int, int, int], swizzle: tuple
     )
     d = np.zeros_like(c)
     views = [v for x in (a, b, c, d) for v in (x, *x.shape, *(s // x.itemsize for s in x.strides))]
-    Kernel(llvm).run(views, (1,), 64, shared=8192)
+    Kernel(llvm).run(views, (1,), 64, shared=16384)
     np.testing.assert_array_equal(d, (c + a.astype(c.dtype) @ b.astype(c.dtype)).astype(c.dtype))
 
 
@@ -80,7 +85,8 @@ def test_every_combination_assembles(target: str) -> None:
 def test_single_precision_is_one_fma_a_product() -> None:
     atom = next(a for a in FMA if a.name == "fma_f32_f32")
     _, ptx = compile_text(dot_text(atom, (64, 64, 16), 4, (0, 0, 0)), "sm_90a")
-    products = 64 * 64 // 128
-    assert ptx.count("fma.rn.f32") % products == 0
+    # Steps of four elements of K: 8 x 4 accumulators a thread, read by 8 + 4 loads of four elements.
+    assert ptx.count("fma.rn.f32") == 4 * 64 * 64 // 128
+    assert ptx.count("ld.shared.v4.b32") == 12 and "ld.shared.b32" not in ptx
     built = assemble(ptx, "sm_90a")
     assert not built.spill_stores and built.registers <= 128

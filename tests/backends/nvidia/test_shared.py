@@ -40,6 +40,10 @@ SHARED_LAYOUTS = [
     SharedLayout((24, 96), (0, 1), 2, 3, 5),
     SharedLayout((24, 96), (1, 0), 1, 3, 3),
     SharedLayout((17, 33), (0, 1)),
+    SharedLayout((32, 128), (0, 1), 3, 3, 3, panel=64),
+    SharedLayout((24, 128), (0, 1), 3, 3, 3, panel=64),
+    SharedLayout((128, 24), (1, 0), 2, 3, 3, panel=32),
+    SharedLayout((16, 96), (0, 1), panel=32),
 ]
 
 
@@ -147,9 +151,10 @@ def test_any_layouts_round_trip(seed: int) -> None:
         return tuple(random.sample(axes, len(axes)))
 
     pad = random.choice([0, 0, 1, 4])
+    panel = random.choice([0, 0, 8, 16]) if not pad else 0
     bits, base = random.randint(0, 3), random.randint(0, 3)
     swizzle = (bits, base, random.randint(max(bits, 1), 5)) if bits and not pad else (0, 0, 0)
-    shared = SharedLayout(shape, order(), *swizzle, pad)
+    shared = SharedLayout(shape, order(), *swizzle, pad, panel)
     warps = random.choice([1, 2, 4])
     write = coalesced(shape, order(), random.choice([1, 2, 8]), warps)
     read = coalesced(shape, order(), random.choice([1, 4]), warps)
@@ -187,7 +192,7 @@ simt.fragment_store %p, %w[%z, %z] {{{span(layout)}, {bounds}}} : {fragment}, {o
 @pytest.mark.parametrize("warps", [(), ((16, 0),), ((0, 16), (16, 0)), ((0, 0),)], ids=str)
 @pytest.mark.parametrize("shape", [(32, 32), (48, 40), (16, 24)], ids=str)
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("how", ["plain", "pad", "swizzle"])
+@pytest.mark.parametrize("how", ["plain", "pad", "swizzle", "panel"])
 def test_ldmatrix_reads_the_fragment(bases, warps, shape, order, how) -> None:
     try:
         layout = Layout(shape, *bases, warps)
@@ -195,7 +200,7 @@ def test_ldmatrix_reads_the_fragment(bases, warps, shape, order, how) -> None:
         pytest.skip("no layout")
     if layout.has_phantoms:
         pytest.skip("ldmatrix takes no phantoms")
-    swizzle = {"plain": (0, 0, 0, 0), "pad": (0, 0, 0, 8), "swizzle": (2, 3, 4, 0)}[how]
+    swizzle = {"plain": (0, 0, 0, 0), "pad": (0, 0, 0, 8), "swizzle": (2, 3, 4, 0), "panel": (1, 3, 3, 0, 16)}[how]
     shared = SharedLayout(shape, order, *swizzle)
     text, threads, size = reads(shared, layout)
     llvm, _ = compile_text(text, "sm_80")
