@@ -43,13 +43,14 @@ PASSES = (
     "fold-layouts",
     "lower-tile-to-simt",
     "lower-pipe",
-    # Fences come last: they must see which allocations share memory.
+    # Fences must see which allocations share memory.
     "allocate-onchip",
     "insert-fences",
+    "overlap-products",  # past what needs no barrier
 )
 
 # Printed IR kept for `kernel.ir(level)`: the level's name and the pass after which it is taken.
-LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "insert-fences"}
+LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "overlap-products"}
 
 Timings = dict[str, float]
 

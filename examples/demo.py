@@ -178,7 +178,7 @@ def code_table(console: Console) -> None:
                 target,
                 str(len(made.ptx)),
                 str(report.get("registers", "?")),
-                str(report.get("spill_bytes", "?")),
+                str(report.get("spill_stores", "?")),
                 ", ".join(report.get("atoms", [])) or "-",
             )
     console.print(table)

@@ -30,6 +30,7 @@ _PASSES = {
     "lower-pipe": "tileopt.passes.lowering.lower_pipe",
     "insert-fences": "tileopt.passes.lowering.insert_fences",
     "allocate-onchip": "tileopt.passes.lowering.allocate_onchip",
+    "overlap-products": "tileopt.passes.lowering.overlap_products",
     "canonicalize": "tileopt.passes.canonicalize",
     "cse": "xdsl.transforms.common_subexpression_elimination",
     "dce": "xdsl.transforms.dead_code_elimination",
