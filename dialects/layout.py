@@ -333,10 +333,10 @@ class SharedLayout:
         """Elements to allocate."""
         if not self.shape:
             return 1
-        if self.panels > 1:
-            return self.panels * self.panel_stride
         slowest = self.order[0]
         size = self.strides[slowest] * (self.shape[slowest] + (self.pad if len(self.shape) == 1 else 0))
+        if self.panels > 1:
+            size = self.panels * self.panel_stride
         block = 1 << (self.base + self.shift + self.bits) if self.bits else 1
         return -(-size // block) * block
 

@@ -114,4 +114,5 @@ def bank_conflicts(layout: Layout, shared: SharedLayout, vector: int, element_by
 
 def is_linear(layout: Layout, shared: SharedLayout) -> bool:
     """Whether addresses are linear over the bits of register, lane and warp."""
-    return not layout.has_phantoms and all(s & (s - 1) == 0 for s in shared.strides)
+    steps = (*shared.strides, shared.panel_stride if shared.panels > 1 else 1)
+    return not layout.has_phantoms and all(step & (step - 1) == 0 for step in steps)

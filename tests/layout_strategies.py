@@ -34,7 +34,7 @@ def layouts(draw: st.DrawFn, max_rank: int = 3, phantoms: bool = True) -> Layout
 
 @st.composite
 def shared_layouts(draw: st.DrawFn, max_rank: int = 3, max_elements: int = 2048) -> SharedLayout:
-    """A layout in shared memory: any order; plain, padded or swizzled."""
+    """A layout in shared memory: any order; plain, padded, swizzled, in panels."""
     rank = draw(st.integers(0, max_rank))
     shape: list[int] = []
     room = max_elements
@@ -42,11 +42,14 @@ def shared_layouts(draw: st.DrawFn, max_rank: int = 3, max_elements: int = 2048)
         shape.append(draw(st.integers(1, min(room, 40))))
         room //= shape[-1]
     order = tuple(draw(st.permutations(range(rank))))
+    panel = draw(st.sampled_from([0, 1, 4, 8, 16]))
     match draw(st.sampled_from(["plain", "padded", "swizzled"])):
         case "padded":
             return SharedLayout(tuple(shape), order, pad=draw(st.integers(1, 9)))
         case "swizzled":
             bits = draw(st.integers(1, 3))
-            return SharedLayout(tuple(shape), order, bits, draw(st.integers(0, 4)), draw(st.integers(bits, 5)))
+            return SharedLayout(
+                tuple(shape), order, bits, draw(st.integers(0, 4)), draw(st.integers(bits, 5)), panel=panel
+            )
         case _:
-            return SharedLayout(tuple(shape), order)
+            return SharedLayout(tuple(shape), order, panel=panel)

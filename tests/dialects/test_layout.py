@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations, product
 from math import prod
 
@@ -310,7 +311,7 @@ def test_equal_placement_is_equal_memory(a: SharedLayout, b: SharedLayout) -> No
 @given(shared_layouts())
 def test_unit_axes_do_not_change_the_placement(shared: SharedLayout) -> None:
     order = (0, *(a + 1 for a in shared.order))
-    grown = SharedLayout((1, *shared.shape), order, shared.bits, shared.base, shared.shift, shared.pad)
+    grown = replace(shared, shape=(1, *shared.shape), order=order)
     if shared.shape:
         assert grown.placement == shared.placement
         assert [grown.index(at) for at in every(grown.shape)] == [shared.index(at) for at in every(shared.shape)]
@@ -331,7 +332,7 @@ def test_a_swizzle_keeps_chunks_whole(bits: int, base: int, data: st.DataObject)
         (((4, 4), (0,)), r"order \[0\] is not a permutation of the axes"),
         (((4, 4), (0, 1), 1, 0, 1, 4), "a shared layout is padded or swizzled, not both"),
         (((4, 4), (0, 1), 3, 0, 2), "a swizzle must shift by at least its number of bits"),
-        (((4, 4), (0, 1), 0, 0, 0, -1), "swizzle and padding are not negative"),
+        (((4, 4), (0, 1), 0, 0, 0, -1), "swizzle, padding and panel are not negative"),
     ],
 )
 def test_what_makes_no_shared_layout(arguments: tuple[object, ...], message: str) -> None:

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from layout_strategies import layouts, shared_layouts
+from layout_strategies import layouts
 
 from tileopt.dialects.layout import WARP_SIZE, Coord, Layout, SharedLayout, coalesced
 from tileopt.dialects.layout_banks import (
@@ -53,11 +53,11 @@ def in_full(layout: Layout, shared: SharedLayout, vector: int, element_bytes: in
 def staged(draw: st.DrawFn) -> tuple[Layout, SharedLayout, int]:
     """A fragment, a buffer of its shape and the bytes of an element; mostly of powers of two, as in practice."""
     layout = draw(layouts(max_rank=2, phantoms=draw(st.booleans())))
-    drawn = draw(shared_layouts(max_rank=0))
     order = tuple(draw(st.permutations(range(len(layout.shape)))))
     if draw(st.booleans()):
         bits = draw(st.integers(1, 3))
-        drawn = SharedLayout(layout.shape, order, bits, draw(st.integers(0, 4)), draw(st.integers(bits, 5)))
+        shift, panel = draw(st.integers(bits, 5)), draw(st.sampled_from([0, 2, 8]))
+        drawn = SharedLayout(layout.shape, order, bits, draw(st.integers(0, 4)), shift, panel=panel)
     else:
         drawn = SharedLayout(layout.shape, order, pad=draw(st.integers(0, 8)))
     return layout, drawn, draw(st.sampled_from([1, 2, 4, 8]))
