@@ -106,6 +106,9 @@ class Target:
 
     `arch`: compute capability times ten (0 for a CPU). `default_warps`: warps of a block where no hint says otherwise.
     `shared_bytes`: most shared memory of one block. `vector_bytes`: widest access of one thread.
+    `unaligned_vectors`: such an access needs no alignment, and may lie outside the array in part.
+    `banked`: shared memory has banks, whose conflicts swizzles avoid.
+    `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
     """
 
     name: str
@@ -118,6 +121,9 @@ class Target:
     shared_bytes: int = 48 * 1024
     registers: int = 255
     vector_bytes: int = 16
+    unaligned_vectors: bool = False
+    banked: bool = True
+    product_block: tuple[int, int] = (4, 4)
     default_stages: int = 1
 
     def has(self, feature: Feature) -> bool:

@@ -1,8 +1,8 @@
 """The CPU as a target of the emitter: how a kernel's threads run.
 
-A kernel whose threads never meet is a loop over the threads. One with barriers or shuffles makes each thread a
-coroutine (see `coroutine`). Either way `@name.blocks` runs a range of blocks, and `@name` is the entry that the runtime
-calls: it reads the arguments from their slots.
+A kernel whose threads meet, if at all, under control flow that all share is cut into loops over the threads (see
+`phases`). In any other each thread is a coroutine (see `coroutine`). Either way `@tileopt.name.blocks` runs a range of
+blocks, and `@tileopt.name` is the entry that the runtime calls: it reads the arguments from their slots.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tileopt.backends.cpu import coroutine, frame, libm, memory, shared, vector_math
+from tileopt.backends.cpu import coroutine, frame, libm, memory, phases, shared, vector_math
+from tileopt.backends.cpu.frame import CpuEmitter
+from tileopt.backends.cpu.phases import PhaseEmitter
+from tileopt.backends.cpu.uniform import plan_phases
 from tileopt.backends.llvm import softfloat
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
 from tileopt.backends.llvm.math import per_element
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.simt import Kernel
 
-MAX_CHUNK = 64
+MAX_CHUNK = 16  # 64 bytes of f32: wider vectors only make LLVM split them again
 
 _INTRINSICS = frozenset(
     f"llvm.{name}"
@@ -39,11 +42,17 @@ def _handlers() -> dict[type[Operation], Handler]:
 
 
 class CpuBackend(TargetBackend):
-    """LLVM IR for the CPU that runs the process; LLVM makes what vectors it has of ours."""
+    """LLVM IR for the CPU that runs the process; LLVM makes what vectors it has of ours.
+
+    `coroutines`: makes each thread one even where phases would do.
+    """
 
     name = "cpu"
     intrinsics = _INTRINSICS
     native_floats = frozenset({"float", "double"})
+
+    def __init__(self, coroutines: bool = False) -> None:
+        self.coroutines = coroutines
 
     def handlers(self) -> Mapping[type[Operation], Handler]:
         return _handlers()
@@ -58,7 +67,8 @@ class CpuBackend(TargetBackend):
         return []
 
     def thread_id(self, emitter: Emitter) -> str:
-        return "%tid"
+        assert isinstance(emitter, CpuEmitter)
+        return emitter.tid
 
     def block_id(self, emitter: Emitter, axis: int) -> str:
         return f"%b{'xyz'[axis]}"
@@ -70,13 +80,19 @@ class CpuBackend(TargetBackend):
         return "%shared"
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
-        meets = coroutine.threads_meet(kernel)
-        emitter = Emitter(output, self, kernel)
-        emitter.block = "body"
-        arguments = frame.define_arguments(emitter)
-        emitter.emit_block(kernel.body.block)
-        wrap = coroutine.functions if meets else frame.functions
-        output.functions += [*wrap(emitter, arguments), frame.entry_function(emitter, arguments)]
+        plan = None if self.coroutines else plan_phases(kernel)
+        if plan is None:
+            emitter = CpuEmitter(output, self, kernel)
+            emitter.block = "body"
+            arguments = frame.define_arguments(emitter)
+            emitter.emit_block(kernel.body.block)
+            functions = coroutine.functions(emitter, arguments)
+        else:
+            emitter = phased = PhaseEmitter(output, self, kernel, plan)
+            arguments = frame.define_arguments(emitter)
+            phased.emit_outer(kernel.body.block)
+            functions = phases.functions(phased, arguments)
+        output.functions += [*functions, frame.entry_function(emitter, arguments)]
 
     def math_call(self, emitter: Emitter, op: Operation, function: str, element: str, width: int, *args: str) -> str:
         if element == "float" and function in vector_math.FUNCTIONS:

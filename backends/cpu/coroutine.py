@@ -22,13 +22,7 @@ from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt import Kernel
 
-MEETING = (simt.Barrier, simt.ShuffleXor)
 _LINE = 64  # an exchange slot starts at a cache line, which is also the widest vector's alignment
-
-
-def threads_meet(kernel: Kernel) -> bool:
-    """Whether any thread of the kernel waits for another."""
-    return any(isinstance(op, MEETING) for op in kernel.body.walk())
 
 
 def _has(kernel: Kernel, kind: type[Operation]) -> bool:

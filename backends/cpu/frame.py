@@ -12,6 +12,12 @@ from tileopt.dialects.diagnostics import UnsupportedError
 from tileopt.dialects.tile_types import DYNAMIC, ViewType
 
 
+class CpuEmitter(Emitter):
+    """An emitter that knows the thread's id."""
+
+    tid = "%tid"
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One expanded argument: its LLVM type, how it is passed, its name. A bool is read from its byte in `@name`."""
@@ -137,22 +143,3 @@ def blocks_function(
         "}",
     ]
     return "\n".join(lines)
-
-
-def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
-    """`@name.blocks` of a kernel whose threads never meet: a loop over the threads inside the loop over the blocks."""
-    block = [
-        "  br label %thread",
-        "thread:",
-        "  %tid = phi i32 [ 0, %block.start ], [ %tid.next, %thread.end ]",
-        *emitter.entry,
-        "  br label %body",
-        "body:",
-        *emitter.lines,
-        "  br label %thread.end",
-        "thread.end:",
-        "  %tid.next = add nuw nsw i32 %tid, 1",
-        f"  %tid.more = icmp ult i32 %tid.next, {emitter.threads}",
-        "  br i1 %tid.more, label %thread, label %block.end",
-    ]
-    return [blocks_function(emitter, arguments, [], block, [])]

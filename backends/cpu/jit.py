@@ -77,13 +77,32 @@ def compile_object(llvm_ir: str) -> bytes:
             module = llvm.parse_assembly(llvm_ir)
             module.verify()
             module.triple, module.data_layout = machine.triple, str(machine.target_data)
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = True
-            builder = llvm.create_pass_builder(machine, options)
-            builder.getModulePassManager().run(module, builder)
+            _optimise(module, machine, coroutines="presplitcoroutine" in llvm_ir)
             return bytes(machine.emit_object(module))
         except RuntimeError as error:
             raise CompileError("internal/llvm", str(error).strip()) from error
+
+
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, coroutines: bool) -> None:
+    """Our text is in vectors already: a simplification of each function is worth its time, little else is.
+
+    The passes that split coroutines are in the pipeline for modules only, which takes twice as long.
+    """
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    if coroutines:
+        builder.getModulePassManager().run(module, builder)
+        return
+    inliner = llvm.create_new_module_pass_manager()
+    inliner.add_always_inliner_pass()
+    inliner.run(module, builder)
+    simplification = builder.getFunctionPassManager()
+    for function in module.functions:
+        if not function.is_declaration:
+            simplification.run(function, builder)
 
 
 def entry_symbol(kernel: str) -> str:

@@ -60,11 +60,14 @@ def _make() -> Target:
         kind="cpu",
         arch=0,
         atoms=_atoms(),
-        default_warps=4,
+        default_warps=1,
         max_threads=1024,
         shared_bytes=1 << 20,
         registers=1 << 16,
         vector_bytes=64,
+        unaligned_vectors=True,
+        banked=False,
+        product_block=(8, 16),
     )
 
 

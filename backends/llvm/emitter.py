@@ -225,27 +225,26 @@ class Emitter:
 
     def emit_block(self, block: Block) -> Operation:
         """All ops of a block but its terminator, which is returned."""
-        handlers = self.handlers
         last = block.last_op
         if last is None:
             raise CompileError("backend/empty-block", "a block without a terminator", location=location_of(self.kernel))
         for op in block.ops:
             if op is last:
                 break
-            handler = handlers.get(type(op))
-            if handler is None:
-                raise UnsupportedError(
-                    "backend/unsupported-op",
-                    f"{self.backend.name} has no code for '{op.name}'",
-                    location=location_of(op),
-                )
-            try:
-                handler(self, op)
-            except CompileError as error:
-                if error.location is None:
-                    error.location = location_of(op)
-                raise
+            self.emit_op(op)
         return last
+
+    def emit_op(self, op: Operation) -> None:
+        """One op by its handler."""
+        handler = self.handlers.get(type(op))
+        if handler is None:
+            raise self.unsupported(op, f"{self.backend.name} has no code for '{op.name}'")
+        try:
+            handler(self, op)
+        except CompileError as error:
+            if error.location is None:
+                error.location = location_of(op)
+            raise
 
     def unsupported(self, op: Operation, what: str, help: str | None = None) -> UnsupportedError:
         """The error for an op that the target has no code for."""

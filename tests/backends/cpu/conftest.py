@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,9 +67,10 @@ class Program:
 
 
 def compile_text(text: str, name: str = "k") -> Program:
+    """By the backend that the test asked for (see `either_way`)."""
     module = parse_module(create_context(), text)
     module.verify()
-    llvm = emit_module(module, CpuBackend())
+    llvm = emit_module(module, CpuBackend(COROUTINES[-1]))
     return Program(text, llvm, name, jit.load(llvm, name))
 
 
@@ -134,6 +135,17 @@ class Writer:
 
     def compile(self) -> Program:
         return compile_text(self.text())
+
+
+COROUTINES = [False]
+
+
+@pytest.fixture(params=["phases", "coroutines"])
+def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs a test with threads as loops between meetings, and with each thread a coroutine."""
+    COROUTINES.append(request.param == "coroutines")
+    yield
+    COROUTINES.pop()
 
 
 @pytest.fixture(scope="session")

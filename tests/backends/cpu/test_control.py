@@ -9,6 +9,8 @@ import pytest
 
 from tileopt.dialects.layout import coalesced
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 def one_tile(cpu: Any, body: str, n: int = 64, warps: int = 1, scalars: tuple[str, ...] = ()) -> Any:
     """A kernel that gives `%v` (loaded from x) to `body` and stores its `%r`, f32 tiles of n."""

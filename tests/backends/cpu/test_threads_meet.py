@@ -9,6 +9,8 @@ import pytest
 
 from tileopt.dialects.layout import Layout, coalesced
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 def butterfly(w: Any, value: str, type_: str, masks: list[int], combine: str) -> str:
     """Combines `value` over the lanes that differ in the masks' bits; gives the name of the result."""
