@@ -19,6 +19,9 @@ from tileopt.passes.analysis.prover import Prover
 Access: TypeAlias = tile.Load | tile.Store
 
 
+BEYOND_BUDGET = 40  # goals looked at to prove a tile partly outside: where it is, it is plain
+
+
 class Place(Enum):
     """Where a tile lies along one axis of its array, each time the access runs."""
 
@@ -71,7 +74,9 @@ def axes(facts: KernelFacts, op: Access, prover: Prover | None = None) -> list[A
         begin, dim = facts.of(offset).expr, facts.dim(view, index)
         low = facts.of(offset).range.lo >= 0 or prover.nonneg(begin)
         high = prover.nonneg(dim - begin - extent)
-        beyond = not (low and high) and (prover.nonneg(begin + extent - dim - 1) or prover.nonneg(-begin - 1))
+        beyond = not (low and high) and (
+            prover.nonneg(begin + extent - dim - 1, BEYOND_BUDGET) or prover.nonneg(-begin - 1, BEYOND_BUDGET)
+        )
         found.append(Axis(index, begin, extent, dim, low, high, beyond))
     return found
 

@@ -65,7 +65,7 @@ class Prover:
         found = self._narrow.get(symbol)
         return self._outer_bounds(symbol) if found is None else found
 
-    def nonneg(self, goal: Expr) -> bool:
+    def nonneg(self, goal: Expr, budget: int = BUDGET) -> bool:
         """Whether a proof of goal >= 0 was found."""
         goal = tightened(goal)
         if not self._pulls(goal):
@@ -74,15 +74,15 @@ class Prover:
         self._prepare()
         if goal in self._failed:
             return False
-        if self._search([goal.substitute(self._values)], BUDGET):
+        if self._search([goal.substitute(self._values)], budget):
             return True
         self._failed.add(goal)
         return False
 
-    def refuted(self) -> bool:
+    def refuted(self, budget: int = REFUTE_BUDGET) -> bool:
         """Whether the known expressions were found to contradict each other: the place is never reached."""
         self._prepare()
-        return self._search([_MINUS_ONE - e for e in self._usable], REFUTE_BUDGET)
+        return self._search([_MINUS_ONE - e for e in self._usable], budget)
 
     def contradictory(self) -> bool:
         """Whether one known expression alone is negative by its interval. Says less than `refuted`, at once."""

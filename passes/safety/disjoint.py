@@ -50,7 +50,7 @@ class Equation:
 class Meeting:
     """The supposition that run `a` and run `b` touch a common element."""
 
-    def __init__(self, a: Instance, b: Instance, equations: list[Equation]) -> None:
+    def __init__(self, a: Instance, b: Instance, equations: list[Equation], combinations: int = COMBINATIONS) -> None:
         self.a = a
         self.b = b
         self.apart = False  # the supposition turned out to be contradictory
@@ -68,7 +68,7 @@ class Meeting:
         for expr in a.equalities():
             if expr in shared:
                 self._add(Equation(expr, 0, 0, "definition"))
-        self._run()
+        self._run(combinations)
 
     def settles(self, symbol: Symbol) -> bool:
         """Whether A and B agree on the symbol (or cannot meet at all)."""
@@ -84,8 +84,7 @@ class Meeting:
         self.equations.append(equation)
         return True
 
-    def _run(self) -> None:
-        combinations = 0
+    def _run(self, combinations: int) -> None:
         while self._questions < QUESTIONS_MAX:
             progress = self._congruence()
             for equation in list(self.equations):
@@ -93,9 +92,9 @@ class Meeting:
                 if self.apart:
                     return
             if not progress:
-                combinations += 1
-                if combinations > COMBINATIONS or not self._combine():
+                if combinations == 0 or not self._combine():
                     return
+                combinations -= 1
 
     def _congruence(self) -> bool:
         """Equal operands give equal results."""
@@ -223,21 +222,16 @@ class Meeting:
     def _combine(self) -> bool:
         """Replaces a term with factor 1 of an exact equation in the others. Tried where nothing else goes on."""
         progress = False
-        exact = [e for e in self.equations if e.low == e.high == 0]
-        for one in exact:
-            unknowns = self._unknowns(one.expr)
+        open_ = [(e, self._unknowns(e.expr)) for e in self.equations]
+        for one, unknowns in open_:
+            if one.low or one.high or len(unknowns) > TERMS_MAX:
+                continue
             for monomial, factor in unknowns.items():
-                if len(monomial) != 1 or factor.value not in (1, -1):
+                if len(monomial) != 1 or factor.value not in (1, -1) or sum(monomial[0] in m for m in unknowns) > 1:
                     continue
-                symbol = monomial[0]
-                if sum(symbol in m for m in unknowns) > 1:
-                    continue
-                for other in list(self.equations):
-                    there = self._unknowns(other.expr).get(monomial)
-                    if other is one or there is None:
+                for other, there in open_:
+                    if other is one or monomial not in there or len(unknowns.keys() | there.keys()) > TERMS_MAX + 1:
                         continue
-                    merged = other.expr - one.expr * there * factor.value
-                    if len(self._unknowns(merged)) > TERMS_MAX:
-                        continue
+                    merged = other.expr - one.expr * there[monomial] * factor.value
                     progress |= self._add(Equation(merged, other.low, other.high, other.why))
         return progress

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from tileopt.passes.analysis.affine import Bounds, Expr, Symbol, closure
 from tileopt.passes.analysis.conditions import alternatives
-from tileopt.passes.analysis.prover import Prover
+from tileopt.passes.analysis.prover import REFUTE_BUDGET, Prover
 from tileopt.passes.analysis.ranges import Interval
 
 ROUNDS = 5
+BUDGET = 60  # goals looked at in one proof: most are plain or false
 CASE_DEPTH = 3
 CASE_BUDGET = 60
 
@@ -22,7 +23,7 @@ class Instance:
         self.known = list(known)
         self.roots = list(roots)
         self._bounds = bounds
-        self._unlocked: set[tuple[Symbol, int]] = set()
+        self._done = False
         self._tried: dict[Expr, int] = {}
         self._cases_left = CASE_BUDGET
         self.prover = Prover(self.known, bounds)
@@ -32,7 +33,7 @@ class Instance:
         return self._bounds(symbol)
 
     def nonneg(self, goal: Expr) -> bool:
-        return self.prover.nonneg(goal)
+        return self.prover.nonneg(goal, BUDGET)
 
     def symbols(self) -> list[Symbol]:
         """All symbols that the run's facts rest on, in the order in which they were made."""
@@ -48,24 +49,23 @@ class Instance:
         facts = {r for s in self.symbols() for r in s.relations} | set(self.known)
         return [f for f in facts if f.terms and -f in facts and max(f.terms.values()) > 0]
 
-    def unlock(self) -> bool:
-        """Adds what guarded relations say where their guards hold, until no more do. Whether any did."""
-        before = len(self.known)
+    def unlock(self) -> None:
+        """Adds what guarded relations say where their guards hold, until no more do. Done once."""
+        if self._done:
+            return
+        self._done = True
+        unlocked: set[tuple[Symbol, int]] = set()
         for _ in range(ROUNDS):
-            added = False
+            new: list[Expr] = []
             for symbol in self.symbols():
                 for i, (guard, relations) in enumerate(symbol.guarded):
-                    if (symbol, i) in self._unlocked or not all(self._holds(g) for g in guard):
-                        continue
-                    self._unlocked.add((symbol, i))
-                    new = [r for r in relations if r not in self.known]
-                    if new:
-                        self.known += new
-                        self.prover.add(new)
-                        added = True
-            if not added:
+                    if (symbol, i) not in unlocked and all(self._holds(g) for g in guard):
+                        unlocked.add((symbol, i))
+                        new += [r for r in relations if r not in self.known]
+            if not new:
                 break
-        return len(self.known) > before
+            self.known += dict.fromkeys(new)
+            self.prover.add(new)
 
     def _holds(self, goal: Expr) -> bool:
         if self.nonneg(goal):
@@ -83,7 +83,7 @@ class Instance:
         """Whether `known` is contradictory, by cases over the symbols that `goal` rests on."""
         self._cases_left -= 1
         prover = Prover(known, self._bounds)
-        if prover.refuted():
+        if prover.refuted(2 * BUDGET if depth else REFUTE_BUDGET):
             return True
         if depth == 0 or self._cases_left <= 0:
             return False

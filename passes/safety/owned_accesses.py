@@ -12,7 +12,7 @@ from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
 from tileopt.passes.analysis.facts import KernelFacts
 from tileopt.passes.analysis.renaming import Renaming
 from tileopt.passes.safety.collisions import Collision, collide
-from tileopt.passes.safety.disjoint import Equation, Meeting
+from tileopt.passes.safety.disjoint import COMBINATIONS, Equation, Meeting
 from tileopt.passes.safety.instance import Instance
 
 
@@ -74,9 +74,11 @@ class OwnedAccesses:
         if not self.bids:
             return "a grid of one block"
         there = first.instance if first is second else self._renamed(first, second)
-        meeting = self._meeting(first, second, there)
-        if self._left(meeting) and first.instance.unlock() | (there is not first.instance and there.unlock()):
-            meeting = self._meeting(first, second, there)
+        meeting = self._meeting(first, second, there, hard=False)
+        if self._left(meeting):
+            first.instance.unlock()
+            there.unlock()
+            meeting = self._meeting(first, second, there, hard=True)
         left = self._left(meeting)
         if left:
             self._refuse(first, second, left)
@@ -93,7 +95,7 @@ class OwnedAccesses:
         known, offsets = map(renaming.expr, second.known), map(renaming.expr, second.offsets)
         return Instance(known, offsets, renaming.bounds(second.scope.bounds))
 
-    def _meeting(self, first: OwnedAccess, second: OwnedAccess, there: Instance) -> Meeting:
+    def _meeting(self, first: OwnedAccess, second: OwnedAccess, there: Instance, hard: bool) -> Meeting:
         here = first.instance
         equations = []
         for axis, (f, g) in enumerate(zip(here.roots, there.roots, strict=True)):
@@ -104,7 +106,7 @@ class OwnedAccesses:
                 apart = (g - common).bounds(there.bounds).minus((f - common).bounds(here.bounds))
                 f, low, high = common if common.terms else ONE, low + apart.lo, high + apart.hi
             equations.append(Equation(f, low, high, f"axis {axis}"))
-        return Meeting(here, there, equations)
+        return Meeting(here, there, equations, COMBINATIONS if hard else 0)
 
     def _refuse(self, first: OwnedAccess, second: OwnedAccess, left: list[Symbol]) -> None:
         place = location_of(second.op)
