@@ -95,6 +95,7 @@ def test_one_access_stands_for_all_only_where_addresses_are_linear() -> None:
     rows = coalesced((32, 32), (0, 1), 1, 2)
     assert is_linear(rows, SharedLayout((32, 32), (0, 1), 3, 2, 3))
     assert not is_linear(rows, SharedLayout((32, 32), (0, 1), pad=1))
+    assert not is_linear(coalesced((48, 32), (0, 1), 1, 1), SharedLayout((48, 32), (0, 1), panel=8))
     assert not is_linear(coalesced((32, 24), (0, 1), 1, 2), SharedLayout((32, 24), (0, 1)))
 
 
