@@ -67,12 +67,13 @@ class ParamKind(StrEnum):
     IN = "in"  # array, shared and read-only
     OUT = "out"  # array, owned
     INOUT = "inout"  # array, owned and read
+    ATOMIC = "atomic"  # array, of any thread by atomic operations
     CONST = "const"  # compile-time constant
     SCALAR = "scalar"
 
     @property
     def is_array(self) -> bool:
-        return self in (ParamKind.IN, ParamKind.OUT, ParamKind.INOUT)
+        return self in (ParamKind.IN, ParamKind.OUT, ParamKind.INOUT, ParamKind.ATOMIC)
 
 
 class Missing:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConditionallySpeculatable, EffectInstance, MemoryEffect, MemoryEffectKind
 
 from tileopt.dialects.bounds import BoundsAttr, Outcome
-from tileopt.dialects.tile_types import ViewType
+from tileopt.dialects.tile_types import Access, ViewType
 
 
 class _Access(Protocol):
@@ -30,7 +30,7 @@ class ReadsView(MemoryEffect, ConditionallySpeculatable):
     @classmethod
     def get_effects(cls, op: Operation) -> Set[EffectInstance]:
         view = cast(_Access, op).view
-        if isinstance(view.type, ViewType) and not view.type.owned:
+        if isinstance(view.type, ViewType) and view.type.access.data == Access.SHARED:
             return frozenset()
         return frozenset((EffectInstance(MemoryEffectKind.READ, view),))
 
@@ -57,3 +57,41 @@ class AllocatesResult(MemoryEffect):
     @classmethod
     def get_effects(cls, op: Operation) -> Set[EffectInstance]:
         return frozenset((EffectInstance(MemoryEffectKind.ALLOC, op.results[0]),))
+
+
+class _Element(Protocol):
+    @property
+    def mem(self) -> SSAValue: ...
+    @property
+    def bounds(self) -> BoundsAttr | None: ...
+
+
+class ReadsElement(MemoryEffect, ConditionallySpeculatable):
+    """Reads one element of the op's `mem`; never where the program did not: its index may be outside there."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        memory = cast(_Element, op).mem
+        if isinstance(memory.type, ViewType) and memory.type.access.data == Access.SHARED:
+            return frozenset()
+        return frozenset((EffectInstance(MemoryEffectKind.READ, memory),))
+
+    @classmethod
+    def is_speculatable(cls, op: Operation) -> bool:
+        return False
+
+
+class WritesElement(MemoryEffect):
+    """Writes one element of the op's `mem`."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        return frozenset((EffectInstance(MemoryEffectKind.WRITE, cast(_Element, op).mem),))
+
+
+class UpdatesElement(MemoryEffect):
+    """Reads and writes one element of the op's `mem`, in order with what other threads do to any memory."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        return frozenset((EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -36,10 +38,38 @@ DIVISOR = "tile.divisor"  # argument attribute: a power of two that divides an i
 SCALAR_TYPES: frozenset[Attribute] = frozenset(d.ir for d in DTYPES.values() if not d.name.startswith("f8"))
 MAX_WARPS = 32
 MAX_THREADS = 1024
+MAX_CLUSTER = 16
+
+# Attributes of kernels that say what a thread does.
+BLOCK = "simt.block"  # array<i64: x, y, z>: the block's extents
+MAX_BLOCK = "simt.max_threads"  # the most threads that a block may have
+MIN_BLOCKS = "simt.min_blocks"  # blocks that a multiprocessor shall hold at once
+DYNAMIC_SHARED = "simt.dynamic_shared"  # bytes of shared memory besides the static ones
+CLUSTER = "simt.cluster"  # array<i64: x, y, z>: blocks of a cluster
+REQUIRES = "simt.requires"  # array of strings: relations that the host checks at each launch; see `requires`
+GRID_RANK = "simt.grid_rank"  # axes that the grid may have
+MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
+MANUAL_BARRIERS = "simt.manual_barriers"  # the source says where threads meet: no pass adds barriers
 
 
 def _integer(holds: Callable[[int], bool]) -> Callable[[Attribute], bool]:
     return lambda value: isinstance(value, IntegerAttr) and holds(value.value.data)
+
+
+def _is_extents(limit: int) -> Callable[[Attribute], bool]:
+    """Three positive extents whose product is not above the limit."""
+
+    def holds(value: Attribute) -> bool:
+        if not isinstance(value, DenseArrayBase) or not isinstance(value.elt_type, IntegerType) or len(value) != 3:
+            return False
+        extents = tuple(int(n) for n in value.get_values())
+        return all(n >= 1 for n in extents) and prod(extents) <= limit
+
+    return holds
+
+
+def _is_strings(value: Attribute) -> bool:
+    return isinstance(value, ArrayAttr) and all(isinstance(a, StringAttr) for a in value.data)
 
 
 def _is_flag(value: Attribute) -> bool:
@@ -57,6 +87,15 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     "tile.fast_math": ("true or false", _is_flag),
     "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
     "simt.shared_bytes": ("a size in bytes", _integer(lambda n: n >= 0)),
+    BLOCK: (f"three extents of at most {MAX_THREADS} threads", _is_extents(MAX_THREADS)),
+    MAX_BLOCK: (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
+    MIN_BLOCKS: ("a positive integer", _integer(lambda n: n > 0)),
+    DYNAMIC_SHARED: ("a size in bytes", _integer(lambda n: n >= 0)),
+    CLUSTER: (f"three extents of at most {MAX_CLUSTER} blocks", _is_extents(MAX_CLUSTER)),
+    REQUIRES: ("an array of strings", _is_strings),
+    GRID_RANK: ("1, 2 or 3", _integer(lambda n: 1 <= n <= 3)),
+    MIN_ARCH: ("a string", lambda value: isinstance(value, StringAttr)),
+    MANUAL_BARRIERS: ("true or false", _is_flag),
 }
 
 
@@ -106,6 +145,17 @@ class KernelOp(IRDLOperation):
         """What the host promises about an array argument."""
         found = self.arg_attr(index, CONTRACT)
         return found if isinstance(found, ContractAttr) else None
+
+    def integer(self, name: str) -> int | None:
+        """One integer attribute of the kernel."""
+        found = self.attributes.get(name)
+        return found.value.data if isinstance(found, IntegerAttr) else None
+
+    @property
+    def block(self) -> tuple[int, ...] | None:
+        """The block's extents, where they are fixed."""
+        found = self.attributes.get(BLOCK)
+        return tuple(int(n) for n in found.get_values()) if isinstance(found, DenseArrayBase) else None
 
     def verify_(self) -> None:
         if not isinstance(self.parent_op(), ModuleOp | None):

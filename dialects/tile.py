@@ -7,12 +7,9 @@ Integers that index memory (block ids, extents, offsets) are i64.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
-    IntegerType,
-    StringAttr,
     TensorType,
     i32,
     i64,
@@ -58,35 +55,13 @@ from tileopt.dialects.dtypes import element_type
 from tileopt.dialects.effects import ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.reductions import FLOAT_KINDS as FLOAT_KINDS
+from tileopt.dialects.reductions import ReduceKind as ReduceKind
+from tileopt.dialects.reductions import check_kind as check_kind
 from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType, tile_shape
 
 I64 = eq(i64)
 TILE = BaseAttr(TensorType) | BaseAttr(BufferType)
-
-
-class ReduceKind(StrEnum):
-    """How `tile.reduce` combines. max and min give NaN if an element is NaN; unsigned integers have u-forms."""
-
-    SUM = "sum"
-    PROD = "prod"
-    MAX = "max"
-    MIN = "min"
-    UMAX = "umax"
-    UMIN = "umin"
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-
-
-FLOAT_KINDS = frozenset((ReduceKind.SUM, ReduceKind.PROD, ReduceKind.MAX, ReduceKind.MIN))
-
-
-def check_kind(kind: StringAttr, element: Attribute) -> None:
-    """The kind of reduction exists, and for elements of this type."""
-    if kind.data not in tuple(ReduceKind):
-        raise VerifyException(f"a reduction is one of {', '.join(ReduceKind)}, not '{kind.data}'")
-    if kind.data not in FLOAT_KINDS and not isinstance(element, IntegerType):
-        raise VerifyException(f"{kind.data} reduces integers, not {element}")
 
 
 @irdl_op_definition

@@ -33,6 +33,7 @@ class Access(StrEnum):
 
     SHARED = "shared"  # read only; others may read it too
     OWNED = "owned"  # each block reads and writes the part that its id owns
+    ATOMIC = "atomic"  # any thread, by atomic operations only
 
 
 def check_element(element: Attribute) -> None:
@@ -67,7 +68,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
     def verify(self) -> None:
         check_element(self.element_type)
         if self.access.data not in tuple(Access):
-            raise VerifyException(f"a view is shared or owned, not '{self.access.data}'")
+            raise VerifyException(f"a view is shared, owned or atomic, not '{self.access.data}'")
         if any(not 0 <= n <= MAX_EXTENT and n != DYNAMIC for n in self.get_shape()):
             raise VerifyException("a view's extent is 0 to 2**63 - 1, or '?'")
 
@@ -79,7 +80,7 @@ class ViewType(ParametrizedAttribute, TypeAttribute):
             start = parser.pos
             access = parser.parse_identifier()
             if access not in tuple(Access):
-                parser.raise_error(f"a view is shared or owned, not '{access}'", start)
+                parser.raise_error(f"a view is shared, owned or atomic, not '{access}'", start)
         return [ArrayAttr([IntAttr(n) for n in dims]), element, StringAttr(access)]
 
     def print_parameters(self, printer: Printer) -> None:

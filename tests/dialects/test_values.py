@@ -165,7 +165,7 @@ def test_a_contract_says_what_the_array_promised(spec: ArraySpec) -> None:
 def test_what_an_array_does_not_promise() -> None:
     contract = ContractAttr.of(ArraySpec("f32", 2))
     assert (contract.align, contract.unit_axis, contract.shape_div, contract.stride_div) == (1, None, (1, 1), (1, 1))
-    assert [kind for kind in ParamKind if kind.is_array] == [ParamKind.IN, ParamKind.OUT, ParamKind.INOUT]
+    assert [kind for kind in ParamKind if not kind.is_array] == [ParamKind.CONST, ParamKind.SCALAR]
 
 
 # --- kernels -----------------------------------------------------------------------------------------------------

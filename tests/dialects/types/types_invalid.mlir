@@ -12,7 +12,7 @@
 
 // -----
 
-// expected-error@+1 {{a view is shared or owned, not 'mutable'}}
+// expected-error@+1 {{a view is shared, owned or atomic, not 'mutable'}}
 "test.op"() {type = !tile.view<?xf32, mutable>} : () -> ()
 
 // -----
