@@ -18,7 +18,7 @@ from tileopt.backends.llvm.convert import convert_chunk
 from tileopt.backends.llvm.coords import phantom_axes, thread_coord, thread_span
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.registers import broadcast, extract, from_scalars, join, pick
-from tileopt.backends.llvm.shared import element_pointer
+from tileopt.backends.llvm.shared import add, axis_index, element_pointer, stays_together
 from tileopt.backends.llvm.values import Buffer, Fragment
 from tileopt.dialects import simt
 from tileopt.dialects.dtypes import element_type
@@ -42,14 +42,12 @@ class _Side:
         self.source = self.buffer.type.element_type
         self.element = self.emitter.element(self.source)
         shared = self.buffer.type.shared_layout
-        self.stride, self.k_stride = shared.strides[self.axis], shared.strides[1 - self.axis]
         self.contiguous = shared.order[-1] == self.axis
         self.thread = thread_coord(self.emitter, self.layout, self.axis)
 
     def run(self, width: int) -> int:
         """Places side by side in memory that start at a multiple of their number: a divisor of `width`."""
         shared, run = self.buffer.type.shared_layout, width & -width
-        limit = 1 << shared.base if shared.bits else run
         if not self.contiguous:
             return 1
         while run > 1:
@@ -57,7 +55,7 @@ class _Side:
             together = all(
                 self.places[s] % run == 0 and self.places[s + run - 1] == self.places[s] + run - 1 for s in starts
             )
-            if together and run <= limit and not (shared.bits and self.k_stride % run) and not self.maybe_phantom(run):
+            if together and stays_together(shared, run) and not self.maybe_phantom(run):
                 return run
             run //= 2
         return 1
@@ -74,17 +72,19 @@ class _Side:
             at = str(place) if at == "0" else emitter.assign(f"add i32 {at}, {place}")
         if self.axis in phantom_axes(self.layout) and place + thread_span(self.layout, self.axis) >= extent:
             at = emitter.intrinsic("llvm.umin", 1, "i32", at, str(extent - run))
-        if self.stride == 1 or at == "0":
-            return at
-        return str(int(at) * self.stride) if at.isdigit() else emitter.assign(f"mul i32 {at}, {self.stride}")
+        return axis_index(emitter, self.buffer.type.shared_layout, self.axis, at)
+
+    def step(self, k: str) -> str:
+        """What k adds to an element index."""
+        return axis_index(self.emitter, self.buffer.type.shared_layout, 1 - self.axis, k)
 
     def read(self, index: str, step: str, run: int) -> Fragment:
         """`run` elements from an index on, `step` elements further for the present k, converted."""
         emitter = self.emitter
-        linear = step if index == "0" else emitter.assign(f"add i32 {index}, {step}")
-        pointer = element_pointer(emitter, self.buffer, linear)
+        pointer = element_pointer(emitter, self.buffer, add(emitter, index, step))
         memory, size = types.memory_type(self.element), types.bytes_of(self.element)
-        aligned = run * size if self.k_stride % run == 0 else size
+        k_stride = self.buffer.type.shared_layout.strides[1 - self.axis]
+        aligned = run * size if k_stride % run == 0 else size
         align = min(aligned & -aligned, self.buffer.align) if run > 1 else size
         space = emitter.backend.shared_pointer
         value = emitter.assign(f"load {types.vector(run, memory)}, {space} {pointer}, align {align}")
@@ -135,7 +135,7 @@ def _loop(emitter: Emitter, start: Fragment, depth: int, single: _Side, lanes: _
     emitter.start(head)
     k, k_line = emitter.fresh(), emitter.reserve()
     phis = [(emitter.fresh(), emitter.reserve()) for _ in start.chunks]
-    steps = [k if s.k_stride == 1 else emitter.assign(f"mul i32 {k}, {s.k_stride}") for s in (single, lanes)]
+    steps = [side.step(k) for side in (single, lanes)]
     vectors = _vectors(emitter, lanes, lane_at, steps[1], run, width)
     out: list[str] = []
     for number, index in enumerate(single_at):

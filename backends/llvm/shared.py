@@ -21,14 +21,33 @@ def swizzled(emitter: Emitter, shared: SharedLayout, linear: str) -> str:
     return emitter.assign(f"xor i32 {linear}, {flip}")
 
 
+def axis_index(emitter: Emitter, shared: SharedLayout, axis: int, coord: str) -> str:
+    """What a coordinate, an i32, adds to the element index before the swizzle."""
+    stride, beyond = shared.strides[axis], 0
+    if shared.panels > 1 and axis == shared.order[-1]:
+        beyond = shared.panel_stride - shared.panel
+    if coord.isdigit():
+        place = int(coord)
+        return str(place * stride + (place // shared.panel * beyond if beyond else 0))
+    index = coord if stride == 1 else emitter.assign(f"mul i32 {coord}, {stride}")
+    if beyond:
+        panel = emitter.assign(f"lshr i32 {coord}, {shared.panel.bit_length() - 1}")
+        index = emitter.assign(f"add i32 {index}, {emitter.assign(f'mul i32 {panel}, {beyond}')}")
+    return index
+
+
+def add(emitter: Emitter, a: str, b: str) -> str:
+    """The sum of two i32."""
+    if "0" in (a, b):
+        return b if a == "0" else a
+    return str(int(a) + int(b)) if a.isdigit() and b.isdigit() else emitter.assign(f"add i32 {a}, {b}")
+
+
 def linear_index(emitter: Emitter, shared: SharedLayout, coords: Sequence[str]) -> str:
     """Element index before the swizzle of run-time i32 coordinates."""
     total = "0"
-    for coord, stride in zip(coords, shared.strides, strict=True):
-        if coord == "0":
-            continue
-        term = coord if stride == 1 else emitter.assign(f"mul i32 {coord}, {stride}")
-        total = term if total == "0" else emitter.assign(f"add i32 {total}, {term}")
+    for axis, coord in enumerate(coords):
+        total = add(emitter, total, axis_index(emitter, shared, axis, coord))
     return total
 
 
@@ -48,11 +67,17 @@ def contiguous_run(shared: SharedLayout, layout: Layout, width: int) -> int:
     if not shared.shape:
         return 1
     run = run_length(layout, shared.order[-1], width)
-    if shared.bits:
-        # A swizzle keeps groups of 2**base elements together, where they start at a multiple of it.
-        while run > 1 and (run > 1 << shared.base or any(s % run for s in shared.strides if s != 1)):
-            run //= 2
+    while run > 1 and not stays_together(shared, run):
+        run //= 2
     return run
+
+
+def stays_together(shared: SharedLayout, run: int) -> bool:
+    """Whether neighbours on the fastest axis, that begin at a multiple of `run`, lie side by side."""
+    if shared.panels > 1 and run > shared.panel:
+        return False
+    # A swizzle keeps groups of 2**base elements together, where they start at a multiple of it.
+    return not shared.bits or (run <= 1 << shared.base and all(s % run == 0 for s in shared.strides if s != 1))
 
 
 class SharedAccess:
@@ -63,20 +88,23 @@ class SharedAccess:
         self.buffer = buffer
         self.layout = layout
         self.shared = buffer.type.shared_layout
-        coords = [thread_coord(emitter, layout, axis) for axis in range(len(layout.shape))]
-        key = ("linear", tuple(coords), self.shared.strides)
-        self.thread = emitter.once(key, lambda: linear_index(emitter, self.shared, coords))
+        self.coords = [thread_coord(emitter, layout, axis) for axis in range(len(layout.shape))]
+        key = ("linear", tuple(self.coords), self.shared.placement)
+        self.thread = emitter.once(key, lambda: linear_index(emitter, self.shared, self.coords))
 
     def linear(self, register: int) -> str:
         """Element index before the swizzle, an i32."""
         at = self.layout.register_coords[register]
+        if self.shared.panels > 1:
+            coords = [add(self.emitter, thread, str(c)) for thread, c in zip(self.coords, at, strict=True)]
+            return linear_index(self.emitter, self.shared, coords)
         constant = sum(c * s for c, s in zip(at, self.shared.strides, strict=True))
         if self.thread == "0":
             return str(constant)
         return self.emitter.assign(f"add i32 {self.thread}, {constant}") if constant else self.thread
 
     def pointer(self, register: int) -> str:
-        if self.shared.bits:
+        if self.shared.bits or self.shared.panels > 1:
             return element_pointer(self.emitter, self.buffer, self.linear(register))
         # Without a swizzle the register's part is a constant step from the thread's element.
         base = element_pointer(self.emitter, self.buffer, self.thread)

@@ -47,7 +47,8 @@ class Program:
     name: str
     loaded: jit.LoadedCpuKernel
 
-    def __call__(self, *arguments: Array | int | float, grid: Sequence[int] = (1,), shared: int = 0) -> None:
+    def __call__(self, *arguments: Array | int | float, grid: Sequence[int] = (1,), shared: int = 0) -> Array:
+        """Runs the grid; gives the block's shared memory as the last block left it."""
         slots: list[bytes] = []
         for argument in arguments:
             if isinstance(argument, np.ndarray):
@@ -64,6 +65,7 @@ class Program:
         extents = [*grid, 1, 1][:3]
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 5)(self.loaded.address)
         entry(ctypes.addressof(packed), base, 0, int(np.prod(extents)), *extents)
+        return scratch[base - scratch.ctypes.data :][:shared]
 
 
 def compile_text(text: str, name: str = "k") -> Program:

@@ -70,7 +70,7 @@ ROW, COLUMN = (0, 1), (1, 0)
 
 @pytest.mark.parametrize("block", [(1, 1), (4, 4), (2, 16), (16, 1)])
 @pytest.mark.parametrize(("order_a", "order_b"), [(ROW, ROW), (COLUMN, COLUMN), (ROW, COLUMN), (COLUMN, ROW)])
-@pytest.mark.parametrize("swizzle", [(0, 0, 0, 0), (3, 2, 4, 0), (0, 0, 0, 4)])
+@pytest.mark.parametrize("swizzle", [(0, 0, 0, 0), (3, 2, 4, 0), (0, 0, 0, 4), (2, 1, 3, 0, 8)])
 def test_orders(cpu: Any, block: tuple[int, int], order_a: Any, order_b: Any, swizzle: Any) -> None:
     m, n, k = 64, 32, 32
     la, lb = SharedLayout((m, k), order_a, *swizzle), SharedLayout((k, n), order_b, *swizzle)
