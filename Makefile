@@ -25,8 +25,14 @@ lint: .venv/.lint
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-bench: .venv/.demo
-	$(BIN)/python -m benchmarks
+# PyTorch and Triton are for comparison only and large, so they stay in an environment of their own.
+bench: .venv-bench/.done
+	.venv-bench/bin/python -m benchmarks
+
+.venv-bench/.done: $(INPUTS) | .venv/bin/python
+	$(BIN)/python -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --editable '.[cuda,bench]'
+	@touch $@
 
 # On a machine with a GPU, in the environment that is active there: it brings the driver's libraries and PyTorch.
 test-gpu:
@@ -36,7 +42,7 @@ bench-gpu:
 	python -m benchmarks --gpu
 
 clean:
-	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	rm -rf .venv .venv-bench build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { \

@@ -27,6 +27,7 @@ MAX_WARPS = 16
 
 
 WARPGROUP = 4  # warps
+NARROWEST_SWIZZLE = 32  # bytes
 WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
 
 
@@ -42,8 +43,11 @@ def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute) -> l
 
 def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
     """Whether the atom can compute a product of these extents: a warpgroup's reads whole operands from shared memory,
-    so it needs multiples of its own shape; others pad."""
-    return atom.scope is not Scope.WARPGROUP or not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2])
+    so it needs multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad."""
+    if atom.scope is not Scope.WARPGROUP:
+        return True
+    narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[atom.b].bits
+    return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or n % narrowest or k % narrowest)
 
 
 def fits_warps(atom: Atom, m: int, num_warps: int) -> bool:
