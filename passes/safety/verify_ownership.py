@@ -34,6 +34,14 @@ class VerifyOwnership(ModulePass):
         for kernel in op.body.block.ops:
             if isinstance(kernel, tile.Kernel):
                 verify_kernel(kernel)
+        programs = [p for p in op.body.block.ops if p.name == "stream.program"]
+        if programs:
+            from tileopt.dialects.stream import Program
+            from tileopt.passes.safety.host_programs import kernels_of, verify_program
+
+            for program in programs:
+                if isinstance(program, Program):
+                    verify_program(program, kernels_of(op))
 
 
 def verify_kernel(kernel: tile.Kernel) -> None:
