@@ -9,8 +9,10 @@ asynchronous copies, and asks of each two conflicting accesses whether a barrier
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -19,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tileopt.dialects import gpu, simt
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.layout import Layout
+from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.xdsl_compat import create_context, parse_module
 
@@ -67,8 +69,13 @@ class _Buffer:
 class Run:
     """One run; `races` has a line for each pair of ops that race."""
 
-    def __init__(self, kernel: simt.Kernel, arguments: Sequence[Any]) -> None:
+    def __init__(self, kernel: simt.Kernel, arguments: Sequence[Any], track: bool) -> None:
         self.threads = kernel.attributes[simt.THREADS].value.data  # type: ignore[attr-defined]
+        self.track = track
+        # Bytes that are told apart: as many as each element has, and each offset is a multiple of.
+        types = [op.result.type for op in kernel.walk() if isinstance(op, simt.AllocShared)]
+        sizes = [bit_width(t.element_type) // 8 for t in types if isinstance(t, BufferType)]
+        self.unit = min(sizes, default=1)
         self.values: dict[SSAValue, Any] = {}
         self.places: dict[Hashable, list[_Touch]] = {}
         self.open: list[_Touch] = []
@@ -157,10 +164,10 @@ class Run:
                 self.shared(op, op.b, None, write=False)
             case simt.FragmentLoad() | simt.FragmentStore():
                 shape = tuple(int(n) for n in op.shape.get_values())
-                self.view(op, op.view, op.offsets, op.layout.over(shape), isinstance(op, simt.FragmentStore))
+                self.view(op, op.view, op.offsets, op.layout, shape, isinstance(op, simt.FragmentStore))
             case gpu.CpAsync():
                 assert isinstance(op.target.type, BufferType)
-                self.view(op, op.view, op.offsets, op.layout.over(op.target.type.get_shape()), False)
+                self.view(op, op.view, op.offsets, op.layout, op.target.type.get_shape(), False)
                 self.shared(op, op.target, op.layout, write=True)
             case _ if type(op) in _BINARY:
                 a, b = (self.values[v] for v in op.operands)
@@ -170,19 +177,19 @@ class Run:
 
     # --- accesses --------------------------------------------------------------------------------------------------
 
-    def shared(self, op: Operation, buffer: SSAValue, layout: Any, write: bool) -> None:
+    def shared(self, op: Operation, buffer: SSAValue, layout: LayoutAttr | None, write: bool) -> None:
         at: _Buffer = self.values[buffer]
-        shape = at.type.get_shape()
+        if layout is None:
+            held = tuple((t, c) for t in (0, self.threads - 1) for c in _coords(at.type.get_shape()))
+        else:
+            held = _held(layout, at.type.get_shape())
+        begins = _begins(at.type)
         size = bit_width(at.type.element_type) // 8
-        place = at.type.shared_layout
-
-        def bytes_of(coord: Sequence[int]) -> Iterator[Hashable]:
-            first = at.start + place.index(coord) * size
-            return ((at.memory, b) for b in range(first, first + size))
-
-        held = self.everywhere(shape) if layout is None else self.held(layout.over(shape))
-        self.touch(op, [(t, p) for t, coord in held for p in bytes_of(coord)], write)
-        self.move(op, {coord: next(bytes_of(coord)) for coord in _coords(shape)}, write)
+        units = range(0, size, self.unit)
+        memory, start = at.memory, at.start
+        self.touch(op, [(t, (memory, start + begins[c] + u)) for t, c in held for u in units], write)
+        if self.track:
+            self.move(op, {coord: (memory, start + begin) for coord, begin in begins.items()}, write)
 
     def move(self, op: Operation, places: dict[tuple[int, ...], Hashable], write: bool) -> None:
         """Keeps track of what a tile in shared memory holds."""
@@ -197,25 +204,28 @@ class Run:
         for coord, place in places.items():
             self.contents[place] = source and (source[0], tuple(a + b for a, b in zip(source[1], coord, strict=True)))
 
-    def view(self, op: Operation, view: SSAValue, offsets: Sequence[SSAValue], layout: Layout, write: bool) -> None:
+    def view(
+        self,
+        op: Operation,
+        view: SSAValue,
+        offsets: Sequence[SSAValue],
+        layout: LayoutAttr,
+        shape: tuple[int, ...],
+        write: bool,
+    ) -> None:
         begin = [self.values[v] for v in offsets]
-        touched = [
-            (t, (view, tuple(b + c for b, c in zip(begin, coord, strict=True)))) for t, coord in self.held(layout)
-        ]
+        held = _held(layout, shape)
+        touched = [(t, (view, tuple(b + c for b, c in zip(begin, at, strict=True)))) for t, at in held]
         self.touch(op, touched, write)
         if isinstance(op, simt.FragmentLoad):
             self.loaded[op.result] = (view, tuple(begin))
 
-    def held(self, layout: Layout) -> Iterator[tuple[int, Sequence[int]]]:
-        return ((lane + 32 * warp, coord) for _, lane, warp, coord in layout.elements())
-
-    def everywhere(self, shape: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-        return ((thread, coord) for thread in (0, self.threads - 1) for coord in _coords(shape))
-
     def touch(self, op: Operation, touched: list[tuple[int, Hashable]], write: bool) -> None:
         copy = isinstance(op, gpu.CpAsync)
         for thread, place in touched:
-            before = self.places.setdefault(place, [])
+            # What was complete before the last barrier is in order with all that comes.
+            before = [o for o in self.places.get(place, ()) if o.epoch is None or o.epoch >= self.epoch]
+            self.places[place] = before
             for other in before:
                 if not (write or other.write) or other.step == self.step:
                     continue
@@ -225,23 +235,33 @@ class Run:
             new = _Touch(thread, write, None if copy else self.epoch, self.step, op.name)
             if copy:
                 self.open.append(new)
-            # What a later write of the same thread follows in order need not be kept.
             before.append(new)
 
 
-def _coords(shape: Sequence[int]) -> list[tuple[int, ...]]:
-    coords: list[tuple[int, ...]] = [()]
-    for extent in shape:
-        coords = [(*c, i) for c in coords for i in range(extent)]
-    return coords
+@lru_cache(maxsize=256)
+def _coords(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple(product(*map(range, shape)))
+
+
+@lru_cache(maxsize=256)
+def _held(layout: LayoutAttr, shape: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Threads and the coordinates that they hold."""
+    return tuple((lane + 32 * warp, at) for _, lane, warp, at in layout.over(shape).elements())
+
+
+@lru_cache(maxsize=256)
+def _begins(type_: BufferType) -> dict[tuple[int, ...], int]:
+    """The byte at which each element of a tile begins."""
+    size = bit_width(type_.element_type) // 8
+    return {coord: type_.shared_layout.index(coord) * size for coord in _coords(type_.get_shape())}
 
 
 def races(text: str | ModuleOp, *arguments: Any) -> set[str]:
     """The races of the only kernel of a module, run with these arguments (views: anything)."""
-    return run(text, *arguments).races
+    return run(text, *arguments, track=False).races
 
 
-def run(text: str | ModuleOp, *arguments: Any) -> Run:
+def run(text: str | ModuleOp, *arguments: Any, track: bool = True) -> Run:
     module = parse_module(create_context(), text) if isinstance(text, str) else text
     (kernel,) = (op for op in module.body.block.ops if isinstance(op, simt.Kernel))
-    return Run(kernel, arguments)
+    return Run(kernel, arguments, track)

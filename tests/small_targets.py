@@ -13,5 +13,6 @@ ATOMS = (_IN_SHARED, _HALF_IN_SHARED, _IN_REGISTERS, _MIXED)
 COPIES = frozenset({Feature.CP_ASYNC, Feature.LDMATRIX})
 
 register_target("small", lambda: Target("small", "cuda", 80, COPIES, ATOMS, shared_bytes=2048, default_stages=3))
+register_target("tight", lambda: Target("tight", "cuda", 80, COPIES, ATOMS, shared_bytes=4096, default_stages=3))
 register_target("copies", lambda: Target("copies", "cuda", 80, COPIES, ATOMS, shared_bytes=96 * 1024, default_stages=3))
 register_target("plain", lambda: Target("plain", "cuda", 70, frozenset(), ATOMS, default_stages=3))

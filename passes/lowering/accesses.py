@@ -6,8 +6,8 @@ the kernel's view argument: the host checks that different arguments do not over
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from xdsl.dialects import scf
@@ -20,7 +20,7 @@ from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Layout
 from tileopt.dialects.tile_types import BufferType, ViewType
-from tileopt.passes.lowering.linear_forms import Linear, is_inside, linear_form, modular_form
+from tileopt.passes.lowering.linear_forms import Linear, constant_of, is_inside, linear_form, modular_form
 
 # Where along each axis an access begins (None: not known), and by how much the place moved with each iteration since.
 Place = tuple[Linear | None, ...]
@@ -31,12 +31,13 @@ _MOST_ITERATIONS = 64  # between two accesses that are told apart
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """One read or write by all threads of a block. Two of them are never equal: what sees them later keeps the same.
+    """One read or write by all threads of a block.
 
     `memory`: an `simt.alloc_shared` op, or a view. `place`: the slot of a ring, or the element offsets into the view.
-    `drift`: where the access was made in an earlier iteration of a loop around, the place's advance in each; its place
-    is then `place - k * drift` for some k >= 1. `extents`: of the tile, for a view. `owners`: accesses of the same
-    place with equal owners touch each element from one and the same thread; None where that is not known.
+    `drift`: where a view was accessed in an earlier iteration of a loop around, the place's advance in each; its place
+    is then `place - k * drift` for some k >= 1. (An earlier iteration's slot is one of few, and known.) `extents`: of
+    the tile, for a view. `owners`: accesses of the same place with equal owners touch each element from one and the
+    same thread; None where that is not known. `source`: what is the same for one access as seen from elsewhere.
     """
 
     memory: Operation | SSAValue
@@ -45,6 +46,12 @@ class Access:
     extents: tuple[int, ...] = ()
     owners: tuple[Attribute | tuple[int, ...], ...] | None = None
     drift: Drift = ()
+    source: object = field(default_factory=object)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells it from all others; comparing all fields would take long."""
+        return self.source, self.place, self.drift
 
 
 def accesses(op: Operation) -> Iterator[Access]:
@@ -204,46 +211,76 @@ def _is_parameter(view: SSAValue) -> bool:
 def _distances(earlier: Access, later: Access, slots: int | None) -> Iterator[list[int | None]]:
     """How far the later place may lie beyond the earlier, on each axis (None: not known; slots: modulo their number).
 
-    With a drift one for each number of iterations between the two, until the tiles have left one another behind.
+    Where it drifts, one for each number of iterations between the two, until the tiles have left one another behind.
     """
-    known = [
+    known: list[int | None] = [
         None if before is None or after is None else after.minus(before)
         for before, after in zip(earlier.place, later.place, strict=True)
     ]
-    if not earlier.drift:
-        yield [d if d is None or slots is None else d % slots for d in known]
-        return
     if slots is not None:
-        last = slots
-    else:
-        moving = [(abs(d), abs(s)) for d, s in zip(known, earlier.drift, strict=True) if d is not None and s]
-        reach = max((*earlier.extents, *later.extents))
-        last = min((-(-(far + reach) // step) for far, step in moving), default=1)
-        if last > _MOST_ITERATIONS:
-            yield [None] * len(known)
-            return
+        yield [None if d is None else d % slots for d in known]
+        return
+    if not earlier.drift:
+        yield known
+        return
+    moving = [(abs(d), abs(s)) for d, s in zip(known, earlier.drift, strict=True) if d is not None and s]
+    reach = max((*earlier.extents, *later.extents))
+    last = min((-(-(far + reach) // step) for far, step in moving), default=1)
+    if last > _MOST_ITERATIONS:
+        yield [None] * len(known)
+        return
     for k in range(1, last + 1):
-        at = [None if d is None else d + k * s for d, s in zip(known, earlier.drift, strict=True)]
-        yield [d if d is None or slots is None else d % slots for d in at]
+        yield [None if d is None else d + k * s for d, s in zip(known, earlier.drift, strict=True)]
 
 
 def after_iteration(access: Access, loop: Operation) -> Access:
-    """How the next iteration of `loop` sees an access: what the loop defines has other values now. An access that was
-    seen so before comes back as it is."""
+    """How the next iteration of `loop` sees an access: what the loop defines has other values now."""
     if not access.place or all(form is None or not form.terms for form in access.place):
         return access
-    modulus = slots_of(access.memory) if isinstance(access.memory, simt.AllocShared) else 0
+    if isinstance(access.memory, simt.AllocShared):
+        return replace(access, place=_last_slot(access, loop, slots_of(access.memory)))
     place: list[Linear | None] = []
     drift: list[int] = []
     olds = access.drift or (0,) * len(access.place)
-    for form, old, step in zip(access.place, olds, _advances(access.place, loop, modulus), strict=True):
+    for form, old, step in zip(access.place, olds, _advances(access.place, loop, 0), strict=True):
         place.append(None if step is None else form)
         # Nonzero steps are those of this loop: nothing else is left of a place that moved with a loop inside it.
         drift.append(0 if step is None else step or old)
-    moved = tuple(drift) if any(drift) else ()
-    if moved == access.drift and tuple(place) == access.place:
-        return access
-    return replace(access, place=tuple(place), drift=moved)
+    return replace(access, place=tuple(place), drift=tuple(drift) if any(drift) else ())
+
+
+def _last_slot(access: Access, loop: Operation, slots: int) -> Place:
+    """The slot that was accessed in the iteration before, by what the loop defines now."""
+    (form,) = access.place
+    (step,) = _advances(access.place, loop, slots)
+    if form is None or step is None or not isinstance(loop, scf.ForOp):
+        return (None,)
+    moves = any(v is loop.body.block.args[0] for v, _ in form.terms)
+    if moves and constant_of(loop.step) is None:
+        return (None,)
+    return (Linear(form.terms, (form.const - step) % slots),)
+
+
+def first_slot(loop: scf.ForOp, inside: Iterable[Access]) -> tuple[Linear, int] | None:
+    """Of accesses in `loop` to one ring, a slot that depends on one of the loop's variables alone, and which slot that
+    is in the first iteration; None where that is not known."""
+    for access in inside:
+        form = access.place[0]
+        if form is None or len(form.terms) != 1:
+            continue
+        ((variable, factor),) = form.terms
+        if isinstance(variable, BlockArgument) and variable.block is loop.body.block:
+            start = constant_of(loop.lb if variable.index == 0 else loop.iter_args[variable.index - 1])
+            if start is not None:
+                return form, factor * start + form.const
+    return None
+
+
+def in_terms_of(access: Access, slot: Linear, value: int) -> Access:
+    """An access to a slot with a known number, where the form `slot` has that `value`."""
+    (form,) = access.place
+    assert form is not None and not form.terms
+    return replace(access, place=(Linear(slot.terms, slot.const + form.const - value),))
 
 
 def after_loop(access: Access, loop: Operation) -> Access:

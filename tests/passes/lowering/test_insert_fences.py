@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import small_targets  # noqa: F401
 from hypothesis import given, settings
@@ -30,7 +32,7 @@ def kernel(body: str) -> str:
     """A kernel with two arrays %x and %y, an integer %n and constants %c0 to %c8 around `body`."""
     constants = "\n".join(f"%c{i} = arith.constant {i} : i64" for i in range(9))
     return f"""{LAYOUTS}
-module attributes {{tile.target = "small"}} {{
+module attributes {{tile.target = "tight"}} {{
 simt.kernel @f(%x: {VIEW}, %y: {VIEW}, %n: i64) attributes {{simt.threads = 32 : i64}} {{
 {constants}
 %one = arith.constant 1.0 : f32
@@ -279,29 +281,35 @@ PROGRAMS = {
 }
 
 
-def pipelined(slots: int, *, masks: bool = False) -> str:
-    """The loop that lower-pipe makes of a channel: copies run slots-1 iterations ahead of their use."""
+def pipelined(slots: int, *, masks: bool = False, extra: Sequence[str] = ("",) * 5) -> str:
+    """The loop that lower-pipe makes of a channel: copies run slots-1 iterations ahead of their use.
+
+    `extra`: what else is done before the loop, in it before the wait, before and after the read, and behind it.
+    """
 
     def index(name: str, value: str) -> str:
         if masks:
             return f"%{name} = arith.andi %{value}, %c{slots - 1} : i64"
         return f"%{name} = arith.remui %{value}, %c{slots} : i64"
 
-    prologue = [alloc("r", slots)]
+    prologue = [alloc("ring", slots)]
     for j in range(slots - 1):
-        body = lines(slot(f"p{j}", "r", f"c{j}"), copy("x", f"p{j}"))
+        body = lines(slot(f"p{j}", "ring", f"c{j}"), copy("x", f"p{j}"))
         prologue += [f"%q{j} = arith.cmpi slt, %c{j}, %n : i64", f"scf.if %q{j} {{\n{body}\n}}", COMMIT]
     body = lines(
+        extra[1],
         wait(max(0, slots - 2)),
-        index("now", "i"),
-        slot("a", "r", "now"),
+        index("mine", "i"),
+        slot("in", "ring", "mine"),
         f"%next = arith.addi %i, %c{slots - 1} : i64",
         "%q = arith.cmpi slt, %next, %n : i64",
-        f"scf.if %q {{\n{index('then', 'next')}\n{slot('b', 'r', 'then')}\n{copy('x', 'b')}\n}}",
+        f"scf.if %q {{\n{index('free', 'next')}\n{slot('to', 'ring', 'free')}\n{copy('x', 'to')}\n}}",
         COMMIT,
-        get("a"),
+        extra[2],
+        get("in"),
+        extra[3],
     )
-    return lines(*prologue, counted(body))
+    return lines(*prologue, extra[0], counted(body), wait(0), extra[4])
 
 
 for _slots in (2, 3, 4):
@@ -431,7 +439,18 @@ def _whole(program: str) -> str:
     return kernel(lines(alloc("a"), alloc("b"), alloc("d"), alloc("r", 3), program))
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
+@given(st.integers(2, 4), st.lists(_program(1), min_size=5, max_size=5), st.booleans(), st.booleans())
+def test_random_programs_around_a_ring_do_not_race(slots: int, extra: list[str], place: bool, twice: bool) -> None:
+    body = pipelined(slots, extra=[part.replace("%x[", "%y[") for part in extra])
+    if twice:
+        body = f"scf.for %again = %c0 to %c2 step %c1 : i64 {{\n{body}\n}}"
+    module = fenced(_whole(body), place=place)
+    for trips in (0, 1, 2, 5):
+        assert not races(module, "x", "y", trips), str(module)
+
+
+@settings(max_examples=60)
 @given(_program(2), st.booleans())
 def test_random_programs_do_not_race(program: str, place: bool) -> None:
     module = fenced(_whole(program), place=place)
