@@ -1,7 +1,8 @@
 """xDSL's arith dialect, made to compare, select and convert tensors and vectors as MLIR's does.
 
-xDSL 0.75 gives every `arith.cmpi`, `arith.cmpf` and `arith.select` a scalar i1, and converts scalar integers only. The classes are mended in place, so
-`xdsl.dialects.arith.CmpiOp` is what it was for whoever looks ops up by class. Importing this module does it.
+xDSL 0.75 gives every `arith.cmpi`, `arith.cmpf` and `arith.select` a scalar i1, and converts scalar integers only. The
+classes are mended in place, so `xdsl.dialects.arith.CmpiOp` is what it was for whoever looks ops up by class. Importing
+this module does it.
 """
 
 from __future__ import annotations
