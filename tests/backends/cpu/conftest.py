@@ -60,12 +60,11 @@ class Program:
             else:
                 slots.append(int(argument).to_bytes(8, "little", signed=True))
         packed = ctypes.create_string_buffer(b"".join(slots) or b"\0", 8 * max(1, len(slots)))
-        scratch = np.full(shared + 64, 0xAA, np.uint8)
-        base = scratch.ctypes.data + -scratch.ctypes.data % 64
+        scratch = guarded(np.full(-(-shared // 64) * 64, 0xAA, np.uint8))
         extents = [*grid, 1, 1][:3]
         entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 5)(self.loaded.address)
-        entry(ctypes.addressof(packed), base, 0, int(np.prod(extents)), *extents)
-        return scratch[base - scratch.ctypes.data :][:shared]
+        entry(ctypes.addressof(packed), scratch.ctypes.data, 0, int(np.prod(extents)), *extents)
+        return scratch[:shared]
 
 
 def compile_text(text: str, name: str = "k") -> Program:

@@ -12,9 +12,9 @@ from tileopt.dialects.layout import coalesced
 pytestmark = pytest.mark.usefixtures("either_way")
 
 
-def one_tile(cpu: Any, body: str, n: int = 64, warps: int = 1, scalars: tuple[str, ...] = ()) -> Any:
+def one_tile(cpu: Any, body: str, n: int = 64, warps: int = 1, scalars: tuple[str, ...] = (), vector: int = 2) -> Any:
     """A kernel that gives `%v` (loaded from x) to `body` and stores its `%r`, f32 tiles of n."""
-    layout = coalesced((n,), (0,), 2, warps)
+    layout = coalesced((n,), (0,), vector, warps)
     w = cpu.Writer(threads=32 * warps)
     x, out = w.view("x", "f32"), w.view("out", "f32", owned=True)
     for i, dtype in enumerate(scalars):
@@ -98,14 +98,33 @@ BUTTERFLY_IN_LOOP = """%r = scf.for %i = %z to %s0 step %one iter_args(%a = %v) 
 }"""
 
 
+@pytest.mark.parametrize("registers", [2, 8])
 @pytest.mark.parametrize("rounds", [1, 2, 3, 6])
-def test_shuffles_in_a_loop(cpu: Any, rounds: int) -> None:
+def test_shuffles_in_a_loop(cpu: Any, rounds: int, registers: int) -> None:
     """An odd number of shuffles a round: the halves of the exchange area must take turns across rounds."""
-    x, out = run(one_tile(cpu, BUTTERFLY_IN_LOOP, scalars=("i64",)), 64, rounds)
-    a = x.reshape(32, 2)
+    n = 32 * registers
+    program = one_tile(cpu, BUTTERFLY_IN_LOOP, n, scalars=("i64",), vector=registers)
+    x, out = run(program, n, rounds)
+    a = x.reshape(32, registers)
     for _ in range(rounds):
         a = a[np.arange(32) ^ 7] - a
-    np.testing.assert_array_equal(out.reshape(32, 2), a)
+    np.testing.assert_array_equal(out.reshape(32, registers), a)
+
+
+@pytest.mark.parametrize("registers", [1, 8])
+def test_what_a_loop_carries_is_shuffled_before_it_changes(cpu: Any, registers: int) -> None:
+    """`a, b = shuffle(b), a`: a thread's next value must not reach those that still read its present one."""
+    body = """%r, %w = scf.for %i = %z to %s0 step %one iter_args(%a = %v, %b = %v) -> (T, T) : i64 {
+  %c = simt.shuffle_xor %b {mask = 5 : i64} : T -> T
+  %d = simt.shuffle_xor %a {mask = 1 : i64} : T -> T
+  scf.yield %c, %d : T, T
+}"""
+    n = 32 * registers
+    x, out = run(one_tile(cpu, body, n, scalars=("i64",), vector=registers), n, 3)
+    a = b = x.reshape(32, registers)
+    for _ in range(3):
+        a, b = b[np.arange(32) ^ 5], a[np.arange(32) ^ 1]
+    np.testing.assert_array_equal(out.reshape(32, registers), a)
 
 
 def test_one_warp_shuffles_while_others_wait(cpu: Any) -> None:

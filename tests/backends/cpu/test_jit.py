@@ -12,6 +12,12 @@ from tileopt.backends.cpu import jit
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.layout import coalesced
 
+CALLS_NOTHING = """declare void @no_such_function()
+define void @tileopt.f() {
+  call void @no_such_function()
+  ret void
+}"""
+
 
 def sine(cpu: Any, name: str = "k") -> str:
     """The text of a kernel out[i] = sin(x[i]) * 2, which calls the C library."""
@@ -54,10 +60,7 @@ def test_what_llvm_refuses_is_a_compile_error() -> None:
         jit.load("define void @f() {\n  ret void\n}", "g")
     assert caught.value.code == "internal/llvm"
     with pytest.raises(CompileError) as caught:
-        jit.load(
-            "declare void @no_such_function()\ndefine void @tileopt.f() {\n  call void @no_such_function()\n  ret void\n}",
-            "f",
-        )
+        jit.load(CALLS_NOTHING, "f")
     assert caught.value.code == "internal/llvm"
     with pytest.raises(CompileError) as caught:
         jit.load("", "f", b"not an object file")
