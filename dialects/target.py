@@ -108,6 +108,7 @@ class Target:
     `shared_bytes`: most shared memory of one block. `vector_bytes`: widest access of one thread.
     `unaligned_vectors`: such an access needs no alignment, and may lie outside the array in part.
     `banked`: shared memory has banks, whose conflicts swizzles avoid.
+    `tile_registers`: where a tile takes more of each thread, a block gets more warps (None: never).
     `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
     """
 
@@ -124,6 +125,7 @@ class Target:
     unaligned_vectors: bool = False
     banked: bool = True
     product_block: tuple[int, int] = (4, 4)
+    tile_registers: int | None = None
     default_stages: int = 1
 
     def has(self, feature: Feature) -> bool:

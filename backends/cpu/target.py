@@ -68,6 +68,7 @@ def _make() -> Target:
         unaligned_vectors=True,
         banked=False,
         product_block=(8, 16),
+        tile_registers=256,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
@@ -72,6 +72,15 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     return warps
 
 
+def warps_for_tiles(kernel: tile.Kernel, warps: int, registers: int, max_threads: int) -> int:
+    """Warps, doubled while the kernel's largest tile would take more registers of a thread than `registers`."""
+    results = (r.type for op in kernel.walk() for r in op.results)
+    largest = max((prod(t.get_shape()) for t in results if isinstance(t, TensorType)), default=0)
+    while largest > registers * 32 * warps and 64 * warps <= max_threads:
+        warps *= 2
+    return warps
+
+
 @dataclass(frozen=True)
 class MapTensorCores(ModulePass):
     name = "map-tensor-cores"
@@ -89,6 +98,8 @@ class MapTensorCores(ModulePass):
             m, n = tile_shape(op.acc.type)
             best.append((self.atom_of(op, target, given), m, n))
         warps = choose_warps(target, best, given)
+        if given is None and target.tile_registers is not None:
+            warps = warps_for_tiles(kernel, warps, target.tile_registers, target.max_threads)
         for op in products:
             if op.atom is None:
                 op.atom = StringAttr(self.atom_of(op, target, warps).name)
