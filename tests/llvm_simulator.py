@@ -148,6 +148,8 @@ class Block:
     def write(self, addresses: Array, values: Array, active: Array) -> None:
         if active.any():
             data, offsets = self.locate(addresses, values.shape[1], active)
+            if len(np.unique(offsets)) < len(offsets):
+                raise Fault("two threads write to one place")
             data[offsets[:, None] + np.arange(values.shape[1])] = values[active]
 
 

@@ -279,7 +279,7 @@ gpu.cp_async %x[%z], %b {{layout = {LayoutAttr.of(coalesced((32,), (0,), 1, 1))}
 
 
 def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
-    """acc + a @ b with operands loaded from arrays."""
+    """acc + (a + 1) @ (b + 1) with a and b loaded from arrays: what is beyond the edge of a tile is 1, not 0."""
     m, n, k = tile
     layouts = product_layouts(atom, m, n, k, warps, False)
     assert layouts.a is not None and layouts.b is not None
@@ -291,8 +291,20 @@ def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
             f"{view_type(2, type_, 'shared')} -> vector<{layout.registers}x{type_}>"
         )
     fragments = [f"vector<{x.registers}x{t}>" for x, t in zip((layouts.a, layouts.b, layouts.acc), types, strict=True)]
+    is_float = DTYPES[atom.a].is_float
+    for name, fragment in zip("ab", fragments[:2], strict=True):
+        one = "1.0" if is_float else "1"
+        body.append(f"%one{name} = arith.constant dense<{one}> : {fragment}")
+        if DTYPES[atom.a].bits == 8 and is_float:  # no arithmetic on these: in f32
+            body.append(f"%w{name} = arith.extf %v{name} : {fragment} to vector<{fragment[7:].split('x')[0]}xf32>")
+            wide = f"vector<{fragment[7:].split('x')[0]}xf32>"
+            body.append(f"%u{name} = arith.constant dense<1.0> : {wide}")
+            body.append(f"%t{name} = arith.addf %w{name}, %u{name} : {wide}")
+            body.append(f"%p{name} = arith.truncf %t{name} : {wide} to {fragment}")
+        else:
+            body.append(f"%p{name} = arith.add{'f' if is_float else 'i'} %v{name}, %one{name} : {fragment}")
     body.append(
-        f'%r = gpu.mma_sync %va, %vb, %vc {{atom = "{atom.name}", m = {m} : i64, n = {n} : i64, k = {k} : i64, '
+        f'%r = gpu.mma_sync %pa, %pb, %vc {{atom = "{atom.name}", m = {m} : i64, n = {n} : i64, k = {k} : i64, '
         f"layout_a = {LayoutAttr.of(layouts.a)}, layout_b = {LayoutAttr.of(layouts.b)}, "
         f"layout_acc = {LayoutAttr.of(layouts.acc)}}} : {', '.join(fragments)} -> {fragments[2]}"
     )
@@ -320,7 +332,7 @@ def test_products_of_every_atom(atom, tile, warps) -> None:
     d = np.zeros_like(c)
     views = [v for x in (a, b, c, d) for v in (x, *x.shape, *(s // x.itemsize for s in x.strides))]
     Kernel(llvm).run(views, (1,), 32 * warps)
-    want = c.astype(np.float64) + a.astype(np.float64) @ b.astype(np.float64)
+    want = c.astype(np.float64) + (a.astype(np.float64) + 1) @ (b.astype(np.float64) + 1)
     np.testing.assert_array_equal(d.astype(np.float64), want)
     assemble(ptx, target)
 
