@@ -37,6 +37,7 @@ from tileopt.dialects.dtypes import DTYPES, DType
 from tileopt.dialects.kernel import CONTRACT, DIVISOR, NAME
 from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 from tileopt.frontends.builder_arith import SYMBOLS
+from tileopt.frontends.builder_core import remove_unused
 from tileopt.frontends.builder_math import ACCUMULATORS, FUNCTIONS, Functions
 from tileopt.frontends.builder_values import (
     I32,
@@ -148,6 +149,7 @@ class KernelBuilder(Functions):
 
     def finish(self) -> ModuleOp:
         """Closes the kernel. The module names no target: whoever compiles it does."""
+        remove_unused(self.entry)
         with self.into(self.entry):
             self.emit(tile.Return, [], [])
         hints = self.hints

@@ -329,6 +329,21 @@ def _speculable(*blocks: Block) -> bool:
     )
 
 
+def remove_unused(block: Block) -> None:
+    """Removes ops without effect whose results nobody uses. Reading an array is no effect here."""
+    op = block.last_op
+    while op is not None:
+        before = op.prev_op
+        for region in op.regions:
+            for inner in region.blocks:
+                remove_unused(inner)
+        if op.results and not op.regions and all(r.first_use is None for r in op.results):
+            if op.has_trait(Pure) or isinstance(op, tile.Load | tile.Mma):
+                op.detach()  # type: ignore[no-untyped-call]
+                op.erase()
+        op = before
+
+
 def _lower(a: Value, b: Value) -> int | None:
     return None if a.low is None or b.low is None else min(a.low, b.low)
 

@@ -16,7 +16,8 @@ from tileopt.dialects.diagnostics import Location
 from tileopt.frontends.builder import Value, Weak
 from tileopt.frontends.builder_values import BOOL, I64, default_dtype, fit, promote
 from tileopt.frontends.python.base import Base
-from tileopt.frontends.python.frames import Exit, Path
+from tileopt.frontends.python.carried import retype
+from tileopt.frontends.python.frames import Exit, Guess, Path, Retype
 from tileopt.frontends.python.liveness import NONE, Names
 from tileopt.frontends.python.objects import Poison, Unset, is_number, parts_of, same, type_name
 
@@ -58,21 +59,27 @@ class Branches(Base):
         `out`: what matters right after; `live`: what matters after `after`.
         """
         base, sides = self.frame.path, []
-        for action in (then, other):
-            block, _ = self.builder.new_block()
-            self.frame.path = base.fork()
-            with self.builder.into(block):
-                action()
-            sides.append((block, self.frame.path))
-        followed = after is not None and sides[0][1].dead != sides[1][1].dead
-        if followed and after is not None:
-            index = 1 if sides[0][1].dead else 0
-            block, self.frame.path = sides[index]
-            with self.builder.into(block):
-                self.follow(after, live, node)
-            sides[index] = (block, self.frame.path)
-        self.at(node)
-        self.frame.path = self._join(condition, (sides[0], sides[1]), live if followed else out, node)
+        blocks: list[Block] = []
+        try:
+            for action in (then, other):
+                blocks.append(self.builder.new_block()[0])
+                self.frame.path = base.fork()
+                with self.builder.into(blocks[-1]):
+                    action()
+                sides.append((blocks[-1], self.frame.path))
+            followed = after is not None and sides[0][1].dead != sides[1][1].dead
+            if followed and after is not None:
+                index = 1 if sides[0][1].dead else 0
+                block, self.frame.path = sides[index]
+                with self.builder.into(block):
+                    self.follow(after, live, node)
+                sides[index] = (block, self.frame.path)
+            self.at(node)
+            self.frame.path = self._join(condition, (sides[0], sides[1]), live if followed else out, node)
+        except Retype:
+            for block in blocks:
+                self.builder.discard(block)
+            raise
         return followed
 
     def follow(self, after: Action, live: Names, node: ast.AST) -> None:
@@ -215,6 +222,8 @@ class Branches(Base):
             pair = self._unify(a, b)
             if pair is not None:
                 return self._give(meeting, *pair)
+            self._settle(a, b)
+            self._settle(b, a)
         elif not any(numeric):
             parts, others = parts_of(a), parts_of(b)
             if parts is not None and others is not None:
@@ -227,6 +236,17 @@ class Branches(Base):
             elif same(a, b):
                 return a
         return self._mismatch(what, a, b, node)
+
+    def _settle(self, guessed: object, thing: object) -> None:
+        """Where the type of one of two things is a guess of a loop around, takes the loop back to it."""
+        if isinstance(guessed, Value) and guessed.ssa is not None:
+            guess = self.guesses().get(guessed.ssa)
+            if guess is not None:
+                retype(guess, guessed.dtype, thing)
+
+    def guesses(self) -> dict[SSAValue, Guess]:
+        """The values whose types are guesses of the loops around."""
+        return {ssa: g for frame in self.frames for loop in frame.loops for ssa, g in loop.provisional.items()}
 
     def _unify(self, a: object, b: object) -> tuple[Value, Value] | None:
         """Two numbers or values in one type, or None where they have none. Python's numbers take the other's type."""

@@ -6,35 +6,29 @@ iteration then gives another, it is read again with that one.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import SSAValue
+
 from tileopt.dialects.dtypes import DType
-from tileopt.frontends.builder import Value, Weak
+from tileopt.frontends.builder import Value
+from tileopt.frontends.builder_core import Core
 from tileopt.frontends.builder_values import default_dtype, fit
+from tileopt.frontends.python.frames import Guess, Key, Retype
 from tileopt.frontends.python.objects import flatten, rebuild, same_spec
-
-Key = tuple[str, int]  # a variable, and which of its numbers
-
-
-class Retype(Exception):
-    """An iteration gives a number that entered as Python's the type `dtype`."""
-
-    def __init__(self, key: Key, dtype: DType) -> None:
-        super().__init__(key, dtype)
-        self.key = key
-        self.dtype = dtype
 
 
 @dataclass
 class Carried:
-    """One variable: what it is at the loop's entry, and the typed values in it."""
+    """One variable: what it is at the loop's entry, the typed values in it, and which of their types are guesses."""
 
     name: str
     thing: object
     spec: object
     entry: list[Value]
-    weak: list[bool]
+    guesses: list[Guess | None]
 
     @property
     def types(self) -> list[tuple[DType, tuple[int, ...]]]:
@@ -45,66 +39,71 @@ class Carried:
         return rebuild(self.thing, values)
 
 
-def carry(name: str, thing: object, types: Mapping[Key, DType], make: object) -> Carried:
-    """A variable at the entry. `types`: those found by reading the loop before; `make`: constants of a builder."""
-    from tileopt.frontends.builder_core import Core
-
-    assert isinstance(make, Core)
+def carry(
+    loop: ast.stmt,
+    name: str,
+    thing: object,
+    types: Mapping[Key, DType],
+    around: Mapping[SSAValue, Guess],
+    builder: Core,
+) -> Carried:
+    """A variable at the entry. `types`: those found by reading the loop before; `around`: guesses of outer loops."""
     spec, leaves = flatten(thing)
-    entry = [
-        leaf if isinstance(leaf, Value) else make.constant(leaf, types.get((name, index), default_dtype(leaf)))
-        for index, leaf in enumerate(leaves)
-    ]
-    return Carried(name, thing, spec, entry, [not isinstance(leaf, Value) for leaf in leaves])
+    entry: list[Value] = []
+    guesses: list[Guess | None] = []
+    for index, leaf in enumerate(leaves):
+        if isinstance(leaf, Value):
+            entry.append(leaf)
+            guesses.append(None if leaf.ssa is None else around.get(leaf.ssa))
+        else:
+            entry.append(builder.constant(leaf, types.get((name, index), default_dtype(leaf))))
+            guesses.append(Guess(loop, (name, index), leaf))
+    return Carried(name, thing, spec, entry, guesses)
 
 
-def ends_of(carried: Carried, thing: object, make: object) -> list[Value] | None:
+def guesses_of(carried: Sequence[Carried], arguments: Sequence[Value]) -> dict[SSAValue, Guess]:
+    """The values at the start of an iteration whose types are guesses."""
+    guesses = [g for c in carried for g in c.guesses]
+    return {v.ssa: g for v, g in zip(arguments, guesses, strict=True) if g is not None and v.ssa is not None}
+
+
+def ends_of(carried: Carried, thing: object, builder: Core) -> list[Value] | None:
     """The values that an iteration hands on, or None where the variable has become something else.
 
     Raises Retype where reading the loop again with another type may help.
     """
-    from tileopt.frontends.builder_core import Core
-
-    assert isinstance(make, Core)
     spec, leaves = flatten(thing)
     if not same_spec(spec, carried.spec):
         return None
     result: list[Value] = []
-    for index, (leaf, entry) in enumerate(zip(leaves, carried.entry, strict=True)):
-        if isinstance(leaf, Value):
-            if (leaf.dtype, leaf.shape) == (entry.dtype, entry.shape):
-                result.append(leaf)
-                continue
-            wanted = leaf.dtype
-            if leaf.shape or not carried.weak[index]:
-                return None
-        else:
-            held = None if entry.shape else fit(leaf, entry.dtype)
-            if held is not None and not (entry.dtype.kind == "b" and not isinstance(leaf, bool)):
-                result.append(make.constant(held, entry.dtype))
-                continue
-            wanted = default_dtype(leaf)
-            if entry.shape or not carried.weak[index]:
-                return None
-        start = entry.const
-        assert start is not None
-        if not _wider(wanted, entry.dtype) or fit(start, wanted) is None:
-            return None
-        raise Retype((carried.name, index), wanted)
+    for leaf, entry, guess in zip(leaves, carried.entry, carried.guesses, strict=True):
+        if isinstance(leaf, Value) and (leaf.dtype, leaf.shape) == (entry.dtype, entry.shape):
+            result.append(leaf)
+            continue
+        held = None if isinstance(leaf, Value) or entry.shape else fit(leaf, entry.dtype)
+        if held is not None and (entry.dtype.kind != "b" or isinstance(leaf, bool)):
+            result.append(builder.constant(held, entry.dtype))
+            continue
+        if guess is not None:
+            retype(guess, entry.dtype, leaf)
+        return None
     return result
 
 
-def _wider(new: DType, old: DType) -> bool:
-    """Whether reading again leads further: types change in one direction, so that it ends."""
-    return _rank(new) > _rank(old) or (new.kind == old.kind and new != old and old.name in ("i64", "f32"))
-
-
-def _rank(dtype: DType) -> int:
-    return {"b": 0, "i": 1, "u": 1, "f": 2}[dtype.kind]
-
-
-def is_weak(thing: object) -> bool:
-    return isinstance(thing, bool | int | float)
-
-
-__all__ = ["Carried", "Key", "Retype", "Weak", "carry", "ends_of", "is_weak"]
+def retype(guess: Guess, held: DType, thing: object) -> None:
+    """Raises Retype where a variable that was guessed to be `held` might as well be of the type of `thing`."""
+    if isinstance(thing, Value):
+        if thing.shape:
+            return
+        wanted = thing.dtype
+    elif isinstance(thing, bool | int | float):
+        wanted = default_dtype(thing)
+    else:
+        return
+    ranks = {"b": 0, "i": 1, "u": 1, "f": 2}
+    # Types change in one direction, so that this ends: from bool to integer to float, from a default to what is said.
+    further = ranks[wanted.kind] > ranks[held.kind] or (
+        wanted.kind == held.kind and wanted != held and held == default_dtype(guess.start)
+    )
+    if further and fit(guess.start, wanted) is not None:
+        raise Retype(guess, wanted)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
+from xdsl.ir import SSAValue
+
 from tileopt.dialects.diagnostics import Location
-from tileopt.frontends.builder import Value
+from tileopt.dialects.dtypes import DType
+from tileopt.frontends.builder import Value, Weak
 from tileopt.frontends.python.liveness import Liveness, Names
 from tileopt.frontends.python.objects import Unset
 from tileopt.frontends.python.source import FunctionSource
+
+Key = tuple[str, int]  # a variable, and which of its numbers
 
 
 class Exit(Enum):
@@ -50,10 +56,32 @@ class Path:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop around the present statement: what is live after a break, and after a continue."""
+    """A loop around the present statement: what is live after a break, and after a continue.
+
+    `provisional`: values at the start of an iteration whose types are guesses, for they entered as Python's numbers.
+    """
 
     leave: Names
     again: Names
+    provisional: dict[SSAValue, Guess] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Which number of which variable of which loop has a guessed type, and what it is at the entry."""
+
+    loop: ast.stmt
+    key: Key
+    start: Weak
+
+
+class Retype(Exception):
+    """A guess was wrong: the loop is to be read again with this type."""
+
+    def __init__(self, guess: Guess, dtype: DType) -> None:
+        super().__init__(guess, dtype)
+        self.guess = guess
+        self.dtype = dtype
 
 
 @dataclass

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python.calls import Calls
 from tileopt.frontends.python.expressions import _BINARY
-from tileopt.frontends.python.frames import Exit
+from tileopt.frontends.python.frames import Exit, Frame
 from tileopt.frontends.python.liveness import Names
-from tileopt.frontends.python.objects import Unset, name_of
+from tileopt.frontends.python.objects import name_of
 
 _REFUSED: dict[str, tuple[str, str | None]] = {
     "Try": ("try", "kernels raise no exceptions"),
@@ -120,9 +120,8 @@ class Statements(Calls):
         path = self.frame.path
         path.env[target.id] = thing
         path.places[target.id] = self.frame.source.location(target)
-        if isinstance(thing, Value) and thing.ssa is not None and thing.ssa.name_hint is None:
-            if thing.ssa.is_valid_name(target.id):
-                thing.ssa.name_hint = target.id
+        if isinstance(thing, Value):
+            name_value(thing, target.id)
 
     def _unpack(self, target: ast.Tuple | ast.List, thing: object) -> None:
         if not isinstance(thing, tuple):
@@ -191,10 +190,21 @@ class Statements(Calls):
     def while_loop(self, node: ast.While) -> None:
         """A `while`."""
 
-    def run(self, body: Sequence[ast.stmt]) -> None:
-        """Reads a kernel's body."""
-        self.block(body, frozenset())
-        assert self.frame.path.result in (Unset, None)
+    def run(self, frame: Frame, arguments: Mapping[str, object]) -> None:
+        """Reads a kernel: the frame of its function, and what its parameters stand for."""
+        tree = frame.source.tree
+        assert isinstance(tree, ast.FunctionDef)
+        self.frames.append(frame)
+        for name, thing in arguments.items():
+            frame.path.env[name] = self.captured(thing, name, tree)
+        self.block(tree.body, frozenset())
+
+
+def name_value(value: Value, name: str) -> None:
+    """Printed IR calls the value so, unless it has a name."""
+    ssa = value.ssa
+    if ssa is not None and ssa.name_hint is None and name.isascii():
+        ssa.name_hint = name
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {

@@ -42,19 +42,18 @@ class TileKernel(Kernel):
             raise type(error)(error.code, error.message, location=self.location, help=error.help) from None
         builder.location = self.location
         interpreter = TileInterpreter(builder)
-        function, tree = self.function, self.source.tree
+        function = self.function
         assert isinstance(function, FunctionType)
         frame = Frame(
             self.name,
             self.source,
             liveness_of(self.source),
-            Path(dict(builder.arguments)),
+            Path({}),
             function.__globals__,
             cells_of(function),
             identity=function.__code__,
         )
-        interpreter.frames.append(frame)
-        interpreter.run(tree.body)  # type: ignore[arg-type]
+        interpreter.run(frame, builder.arguments)
         builder.location = self.location
         return builder.finish()
 

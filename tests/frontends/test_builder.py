@@ -129,9 +129,10 @@ def test_one_op_for_a_constant(builder: KernelBuilder) -> None:
 
 
 def test_division_by_what_is_positive_is_one_op(builder: KernelBuilder) -> None:
-    position = builder.bid(0)
-    builder.binary("floordiv", position, builder.num_blocks(1))
-    builder.binary("mod", builder.binary("add", position, builder.dim(builder.array("x"), 0)), 8)
+    position, out = builder.bid(0), builder.array("out")
+    builder.store(out, [builder.binary("floordiv", position, builder.num_blocks(1))], 1.0)
+    total = builder.binary("add", position, builder.dim(builder.array("x"), 0))
+    builder.store(out, [builder.binary("mod", total, 8)], 1.0)
     assert [n for n in ops(builder.finish()) if n.startswith("arith")] == ["arith.divsi", "arith.addi", "arith.remsi"]
 
 

@@ -198,6 +198,25 @@ def test_a_python_number_takes_the_type_that_the_loop_gives_it() -> None:
     assert [str(r.type) for r in loop.results] == ["f32"]
 
 
+def test_the_type_may_show_where_ways_meet() -> None:
+    made = ir(
+        """
+        total = 0
+        deeper = 0
+        for i in range(n):
+            for j in range(i):
+                if j == 3:
+                    continue
+                total += tile.sum(tile.load(x, j, 8))
+                if i > 7:
+                    deeper = 0.5
+        tile.store(out, 0, total + deeper)
+        """
+    )
+    for loop in find(made, "scf.for"):
+        assert [str(r.type) for r in loop.results] == ["f32", "f32"]
+
+
 def test_a_carried_tuple_is_its_elements() -> None:
     made = ir(
         """

@@ -470,17 +470,30 @@ def always_continues(n: Any, end: Any) -> Any:
     return total
 
 
+def ends_by_return_only(n: Any, end: Any) -> Any:
+    count = 0
+    while True:
+        n = n // 2
+        if n <= end:
+            return count, n
+        count += 1
+
+
 @tile.kernel
 def several_exits(out: tile.Out, n: int, stop: int, end: int):
     tile.store(out, 0, two_exits(n, stop, end))
     tile.store(out, 1, always_continues(n, end))
+    count, rest = ends_by_return_only(n, end)
+    tile.store(out, 2, count * 100 + rest)
 
 
 @pytest.mark.parametrize(
     ("n", "stop", "end"), [(20, 7, 99), (20, 99, 6), (20, 8, 8), (20, 99, 99), (0, 0, 0), (2, 0, 0)]
 )
 def test_several_exits_of_one_loop(device: Device, n: int, stop: int, end: int) -> None:
-    assert scalars(device, several_exits, 2, n, stop, end) == [two_exits(n, stop, end), always_continues(n, end)]
+    count, rest = ends_by_return_only(n, end)
+    wanted = [two_exits(n, stop, end), always_continues(n, end), count * 100 + rest]
+    assert scalars(device, several_exits, 3, n, stop, end) == wanted
 
 
 @tile.kernel
