@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i64,
+)
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tileopt.dialects import tile
@@ -278,7 +286,7 @@ class GridRun:
     """All blocks of one launch."""
 
     def __init__(self, program: GridProgram, dims: tuple[int, ...], n: int, grid: tuple[int, int, int]) -> None:
-        self.program, self.dims, self.grid = program, dims, grid
+        self.program, self.dims, self.grid, self.n = program, dims, grid, n
         self.blocks = np.stack(np.unravel_index(np.arange(np.prod(grid)), grid)).astype(np.int64)
         self.count = self.blocks.shape[1]
         self.values: dict[SSAValue, Numbers] = {program.n: self.full(n)}
@@ -286,6 +294,15 @@ class GridRun:
         self.cut = False  # a loop was too long to be run to its end
         with np.errstate(over="ignore", divide="ignore"):
             self.run(program.kernel.body.block, np.ones(self.count, np.bool_))
+
+    def allowed(self) -> bool:
+        """Whether a launch would be let through: more than one block only where `tile.positive` holds."""
+        sizes = self.program.kernel.attributes.get("tile.positive")
+        if self.count <= 1 or not isinstance(sizes, DenseArrayBase):
+            return True
+        pairs = [int(n) for n in sizes.get_values()]
+        values = [self.dims[axis] if axis >= 0 else self.n for axis in pairs[1::2]]
+        return all(v >= 1 for v in values)
 
     def full(self, value: int) -> Numbers:
         return np.full(self.count, value, np.int64)
@@ -385,5 +402,7 @@ def launches(program: GridProgram, random: Random, count: int) -> list[GridRun]:
         )
         used = {op.axis.value.data for op in program.kernel.walk() if isinstance(op, tile.Bid) and any(op.result.uses)}
         sizes = [random.randint(1, {0: 1, 1: 9, 2: 4, 3: 3}[len(used)]) if axis in used else 1 for axis in (0, 1, 2)]
-        found.append(GridRun(program, dims, random.choice([0, 1, 2, 3, -1]), (sizes[0], sizes[1], sizes[2])))
+        run = GridRun(program, dims, random.choice([0, 1, 2, 3, -1]), (sizes[0], sizes[1], sizes[2]))
+        if run.allowed():
+            found.append(run)
     return found

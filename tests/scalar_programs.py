@@ -179,7 +179,7 @@ class Run:
         self.symbols: dict[Symbol, int] = {}
         self.checks = 0
         view, n, m = kernel.body.block.args
-        self.grid = [random.choice([1, 2, 7, 2**31 - 1]) for _ in range(3)]
+        self.grid = [random.choice(most) for most in ([1, 2, 7, 2**31 - 1], [1, 3, 2**15], [1, 2])]
         self.bids = [random.choice([0, g // 2, g - 1]) for g in self.grid]
         self.dims = {}
         for axis in (0, 1):

@@ -98,14 +98,21 @@ def name_of(facts: KernelFacts, view: SSAValue) -> str:
     return view.name_hint or "the array"
 
 
-def vector_of(facts: KernelFacts, op: Access, found: list[Axis], vector_bytes: int) -> int:
+def inside(facts: KernelFacts, op: Access) -> set[int]:
+    """The axes along which the tile is known to be inside: by the access's `bounds`, or else proved here."""
+    if op.bounds is not None:
+        return set(range(len(op.offsets))) - set(op.bounds.axes)
+    return {axis.index for axis in axes(facts, op) if axis.place is Place.INSIDE}
+
+
+def vector_of(facts: KernelFacts, op: Access, within: set[int], vector_bytes: int) -> int:
     """The largest power of two v such that groups of v elements along the unit axis may move as one.
 
     Sound if for each group [offset + k*v, offset + (k+1)*v) of the tile, at any coordinates on the other axes:
     1. The address of its first element is a multiple of v elements. The address is base + sum(coordinate * stride);
        each part is a multiple of v: the base by the contract's alignment; along the unit axis (stride 1) offset and
        k*v; along another axis, where every coordinate occurs, its stride, or for a tile of extent 1 stride * offset.
-    2. Its elements are inside or outside together: the tile is proved inside along that axis, or the group cannot
+    2. Its elements are inside or outside together: the tile is inside along that axis (`within`), or the group cannot
        straddle an end: offset and dim are multiples of v, and 0 is one.
     3. v divides the tile's extent, so that groups cover the tile.
     """
@@ -114,16 +121,17 @@ def vector_of(facts: KernelFacts, op: Access, found: list[Axis], vector_bytes: i
     if contract is None or contract.unit_axis is None:
         return 1
     unit, size = contract.unit_axis, bit_width(type_.element_type) // 8
-    limits = [max(1, vector_bytes // size), max(1, contract.align // size), found[unit].extent]
-    for axis, offset in zip(found, op.offsets, strict=True):
-        divisor = facts.of(offset).divisor
-        if axis.index == unit:
+    extents = shape_of(op)
+    limits = [max(1, vector_bytes // size), max(1, contract.align // size), extents[unit]]
+    for axis, (offset, extent) in enumerate(zip(op.offsets, extents, strict=True)):
+        divisor, dim = facts.of(offset).divisor, facts.dim(view, axis)
+        if axis == unit:
             limits.append(divisor)
-            if axis.place is not Place.INSIDE:
-                limits.append(axis.dim.content() or divisor)
-        elif axis.dim.value != 1:
-            stride = contract.stride_div[axis.index]
-            limits.append(stride * divisor if axis.extent == 1 else stride)
+            if axis not in within:
+                limits.append(dim.content() or divisor)
+        elif dim.value != 1:
+            stride = contract.stride_div[axis]
+            limits.append(stride * divisor if extent == 1 else stride)
     vector = 1
     while all(limit % (2 * vector) == 0 for limit in limits):
         vector *= 2

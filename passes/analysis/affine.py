@@ -56,6 +56,7 @@ class Symbol:
         return self.name
 
 
+SHOWN_MAX = 64  # characters of an expression in a message
 Monomial: TypeAlias = tuple[Symbol, ...]  # a product of symbols, by their ids; () is 1
 Guarded: TypeAlias = (
     "tuple[tuple[Expr, ...], tuple[Expr, ...]]"  # where none of the first is negative, none of the second is
@@ -227,6 +228,12 @@ def tightened(e: Expr) -> Expr:
             if content == 1:
                 return e
     return e.split(content)[0] if content > 1 else e
+
+
+def shown(e: Expr, otherwise: str) -> str:
+    """The expression as text, or other words where it is too long to be read."""
+    text = str(e)
+    return text if len(text) <= SHOWN_MAX else otherwise
 
 
 def leaves(exprs: Iterable[Expr]) -> set[Symbol]:

@@ -12,6 +12,7 @@ from tileopt.passes.analysis.affine import ONE, Expr
 from tileopt.passes.analysis.division import exact_ratio
 from tileopt.passes.analysis.facts import Handler, KernelFacts, RangeOf, width_of
 from tileopt.passes.analysis.ranges import Interval
+from tileopt.passes.analysis.symbols import unwrapped
 
 
 def _constant(facts: KernelFacts, op: Operation) -> None:
@@ -239,11 +240,15 @@ def _compare(facts: KernelFacts, op: Operation) -> None:
         _opaque_condition(facts, op, predicate)
         return
     x, y = facts.expr(a), facts.expr(b)
-    if unsigned and facts.range(a).lo < 0 and facts.range(b).lo >= 0 and predicate in ("ult", "ule"):
-        # Below a number that is not negative: neither is it negative itself.
-        below = facts.symbols.nonneg(y - x - (predicate == "ult"), facts.current.bounds)
-        facts.set(op.results[0], facts.symbols.both(facts.symbols.nonneg(x), below))
-        return
+    limit = facts.range(b).constant
+    if predicate == "ult" and facts.range(a).lo < 0 and limit is not None and limit >= 0:
+        # Below `limit` as an unsigned number: 0 <= x < limit, also for the x that a sum wrapped from.
+        whole = unwrapped(x, width)
+        range_ = facts.range(a) if whole == x else whole.bounds(facts.current.bounds)
+        x = whole
+        if range_.within(Interval(limit - (1 << width), (1 << width) - 1)):
+            facts.set(op.results[0], facts.symbols.both(facts.symbols.nonneg(x), facts.symbols.nonneg(y - x - 1)))
+            return
     if unsigned and min(facts.range(a).lo, facts.range(b).lo) < 0:
         _opaque_condition(facts, op, predicate)
         return

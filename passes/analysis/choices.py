@@ -60,6 +60,7 @@ class Symbols(Division):
     def _floor_of_truncated(self, condition: Expr, a: Expr, b: Expr, known: Bounds) -> Expr | None:
         """The truncated quotient less 1, or the remainder plus d, where the remainder's sign is not that of d."""
         rest = single(b)
+        a = unwrapped(a, 64)  # where the condition holds, neither less 1 nor plus d wraps
         if rest is not None and rest.kind == "tdiv" and a == b - 1:
             wants, found = 0, self.find("tmod", rest.args)
         elif rest is not None and rest.kind == "tmod" and a == b + rest.args[1]:

@@ -157,15 +157,22 @@ def _next(
                 return Fact(value, range_)
     bounds = init.range.join(after.range)
     steps = growth.bounds()
-    if guess not in growth.symbols():
-        if steps.lo >= 0:
-            bounds = bounds.meet(Interval(init.range.lo, full.hi))
-        if steps.hi <= 0:
-            bounds = bounds.meet(Interval(full.lo, init.range.hi))
+    exact = guess not in growth.symbols()  # each step adds the growth without a wrap
+    if exact and steps.lo >= 0:
+        bounds = bounds.meet(Interval(init.range.lo, full.hi))
+    if exact and steps.hi <= 0:
+        bounds = bounds.meet(Interval(full.lo, init.range.hi))
     divisor = _common_divisor(guess, init.expr, after.expr, width)
     label = argument.name_hint or "carried"
     symbol = facts.symbols.leaf("carried", label, Interval(-(-bounds.lo // divisor), bounds.hi // divisor), loop)
-    return Fact(Expr.symbol(symbol, divisor), bounds)
+    value = Expr.symbol(symbol, divisor)
+    if exact and facts.invariant(growth, loop):
+        done = facts.symbols.leaf("trip", f"{label}#", Interval(0, TRIPS_MAX), loop)
+        tie = value - init.expr - growth * Expr.symbol(done)
+        for tied in (symbol, done):
+            tied.relations += [tie, -tie]
+        facts.loops[loop] = (*facts.loops.get(loop, ()), done, symbol)
+    return Fact(value, bounds)
 
 
 def _common_divisor(guess: Symbol, init: Expr, after: Expr, width: int) -> int:

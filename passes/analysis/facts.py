@@ -4,14 +4,15 @@
 
 Sound against wrap: an SSA value is tied to the exact result of its op only where that result provably fits its type;
 where it may not, the value becomes a symbol of its own with the full range of the type, and keeps the powers of two
-that divide it (they divide 2^64 too). What holds for every launch: a block id lies below the grid's extent, which
-lies in 1..2^31-1; the extents of an array, and their product, lie in 0..2^62 bytes, and the extents in 0..2^31-1 where
-the contract says `small`.
+that divide it (they divide 2^64 too).
+
+What a launch promises: the grid's extents lie in 1..2^31-1 and multiply to at most 2^48; the extents of an array lie
+in 0..2^31-1 where its contract says `small`, and in any case they and their product are at most 2^62 bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -27,6 +28,7 @@ from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
 
 GRID_MAX = 2**31 - 1
+GRID_TOTAL_MAX = 2**48
 BYTES_MAX = 2**62
 SMALL_MAX = 2**31 - 1
 TERMS_MAX = 40  # a longer expression is not worth its cost
@@ -47,6 +49,7 @@ class Fact(NamedTuple):
 
 
 RangeOf: TypeAlias = Callable[[list[Interval]], Interval]
+Sizes: TypeAlias = frozenset[tuple[int, int]]  # extents (argument, axis) and integer arguments (argument, -1)
 Handler: TypeAlias = "Callable[[KernelFacts, Operation], None]"
 HANDLERS: dict[type[Operation], Handler] = {}
 
@@ -54,8 +57,9 @@ HANDLERS: dict[type[Operation], Handler] = {}
 class KernelFacts:
     """The facts of one kernel. Ask `of`, `scope` and `invariant`; the rest is for the handlers of ops."""
 
-    def __init__(self, kernel: KernelOp) -> None:
+    def __init__(self, kernel: KernelOp, positive: Sizes = frozenset()) -> None:
         self.kernel = kernel
+        self.positive = positive
         self.symbols = Symbols()
         self.current = Scope()
         self._facts: dict[SSAValue, Fact] = {}
@@ -105,10 +109,23 @@ class KernelFacts:
 
     def num_blocks(self, axis: int) -> Expr:
         """The grid's extent along an axis."""
-        if axis not in self._grid:
-            symbol = self.symbols.leaf("num_blocks", f"num_blocks({axis})", Interval(1, GRID_MAX))
-            self._grid[axis] = Expr.symbol(symbol)
+        if not self._grid:
+            grid = [self.symbols.leaf("num_blocks", f"num_blocks({a})", Interval(1, GRID_MAX)) for a in range(3)]
+            for symbol in grid:
+                own = Expr.symbol(symbol)
+                others = [Expr.symbol(s) for s in grid if s is not symbol]
+                products = [own * others[0], own * others[1], own * others[0] * others[1]]
+                symbol.relations += [Expr.constant(GRID_TOTAL_MAX) - p for p in products]
+            self._grid = {a: Expr.symbol(s) for a, s in enumerate(grid)}
         return self._grid[axis]
+
+    def sizes(self, symbols: Iterable[Symbol]) -> Sizes:
+        """The extents and integer arguments among the symbols, as `analyse` takes them."""
+        block = self.kernel.body.block
+        found = {(getattr(view, "index", -1), axis): dim for (view, axis), dim in self._dims.items()}
+        found |= {(a.index, -1): self._facts[a].expr for a in block.args if a in self._facts}
+        wanted = set(symbols)
+        return frozenset(key for key, expr in found.items() if expr.symbols() & wanted)
 
     def used_bids(self) -> dict[int, Symbol]:
         """The block ids that the kernel asked for, by axis."""
@@ -210,7 +227,8 @@ class KernelFacts:
         divisor = 1 if contract is None else contract.shape_div[axis]
         name = self.kernel.arg_name(index) if index >= 0 else (view.name_hint or "array")
         label = f"{name}.shape[{axis}]" + (f"/{divisor}" if divisor > 1 else "")
-        return Expr.symbol(self.symbols.leaf("dim", label, Interval(0, most // divisor)), divisor)
+        least = 1 if (index, axis) in self.positive else 0
+        return Expr.symbol(self.symbols.leaf("dim", label, Interval(least, most // divisor)), divisor)
 
 
 def width_of(type_: Attribute) -> int | None:
@@ -242,13 +260,13 @@ def _any_op(facts: KernelFacts, op: Operation) -> None:
             facts.walk(block, Scope(facts.current))
 
 
-def analyse(kernel: KernelOp) -> KernelFacts:
-    """The facts of a tile or SIMT kernel."""
+def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
+    """The facts of a tile or SIMT kernel, in launches where the sizes in `positive` are at least 1."""
     from tileopt.passes.analysis import arith_facts, control_facts, kernel_facts
 
     if not HANDLERS:
         HANDLERS.update(arith_facts.HANDLERS | control_facts.HANDLERS | kernel_facts.HANDLERS)
-    facts = KernelFacts(kernel)
+    facts = KernelFacts(kernel, positive)
     block = kernel.body.block
     for index, argument in enumerate(block.args):
         width = width_of(argument.type)
@@ -258,7 +276,8 @@ def analyse(kernel: KernelOp) -> KernelFacts:
         factor = divisor.value.data if isinstance(divisor, IntegerAttr) and width > 1 else 1
         full = Interval.signed(width)
         label = kernel.arg_name(index) + (f"/{factor}" if factor > 1 else "")
-        symbol = facts.symbols.leaf("argument", label, Interval(-(-full.lo // factor), full.hi // factor))
+        least = 1 if (index, -1) in positive else -(-full.lo // factor)
+        symbol = facts.symbols.leaf("argument", label, Interval(least, full.hi // factor))
         facts.assign(argument, Fact(Expr.symbol(symbol, factor), full))
     facts.walk(block, Scope())
     return facts

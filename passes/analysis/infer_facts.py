@@ -1,5 +1,6 @@
 """infer-facts: tile -> tile. Afterwards each load and store carries `vector`, the elements that may move as one.
 
+It is best run after `elide-bounds`, whose outcomes it takes; without them it proves for itself what is inside.
 The facts themselves live in `tileopt.passes.analysis.facts` and are asked for anew by each pass that needs them.
 """
 
@@ -13,7 +14,7 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import tile
 from tileopt.dialects.target import target_of
-from tileopt.passes.analysis.accesses import accesses, axes, vector_of
+from tileopt.passes.analysis.accesses import accesses, inside, vector_of
 from tileopt.passes.analysis.facts import analyse
 
 
@@ -30,5 +31,5 @@ class InferFacts(ModulePass):
             facts = analyse(kernel)
             widest = target_of(kernel).vector_bytes
             for access in accesses(kernel):
-                vector = vector_of(facts, access, axes(facts, access), widest)
+                vector = vector_of(facts, access, inside(facts, access), widest)
                 access.vector = IntegerAttr(vector, i64)

@@ -14,6 +14,7 @@ class Scope:
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.known: list[Expr] = [] if parent is None else list(parent.known)
+        self._prover: tuple[int, Prover] | None = None
         self._bounds: dict[Symbol, Interval] = {} if parent is None else dict(parent._bounds)
 
     def bounds(self, symbol: Symbol) -> Interval:
@@ -39,4 +40,7 @@ class Scope:
                 self._bounds[symbol] = old.meet(least)
 
     def prover(self) -> Prover:
-        return Prover(self.known, self.bounds)
+        """Answers from what is known here. The same one until more is known: it remembers what it could not prove."""
+        if self._prover is None or self._prover[0] != len(self.known):
+            self._prover = (len(self.known), Prover(self.known, self.bounds))
+        return self._prover[1]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from math import gcd, prod
 
-from tileopt.passes.analysis.affine import ZERO, Expr, Monomial, Symbol
+from tileopt.passes.analysis.affine import ZERO, Expr, Monomial, Symbol, shown
 from tileopt.passes.analysis.division import exact_ratio
 from tileopt.passes.safety.instance import Instance
 
@@ -190,7 +190,7 @@ class Meeting:
                     return False
                 self.settled.add(symbol)
                 if why != "definition":
-                    self.steps.append(f"{why} gives {symbol}")
+                    self.steps.append(f"{why} gives {shown(Expr.symbol(symbol), 'a part of its offset')}")
                 return True
         return self._add(Equation(sum((f * Expr({m: 1}) for m, f in terms.items()), ZERO), 0, 0, why))
 

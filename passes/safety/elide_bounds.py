@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
+from tileopt.passes.analysis.affine import shown
 from tileopt.passes.analysis.facts import KernelFacts, analyse
 
 
@@ -50,18 +51,19 @@ def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
 def _proof(name: str, axis: Axis) -> str:
     if axis.offset.value is not None and axis.dim.value is not None:
         return f"{axis.offset}..{axis.offset + axis.extent - 1} lies in 0..{axis.dim - 1}"
-    return f"{axis.offset} + {axis.extent} <= {axis.dim}" if axis.offset.terms else f"{axis.extent} <= {axis.dim}"
+    offset = shown(axis.offset, f"the offset along axis {axis.index}")
+    return f"{offset} + {axis.extent} <= {axis.dim}" if axis.offset.terms else f"{axis.extent} <= {axis.dim}"
 
 
 def _missing(name: str, axis: Axis) -> str:
     """What would have to be known, or why the tile is always partly outside."""
     dim = f"{name}.shape[{axis.index}]"
+    offset = shown(axis.offset, "the offset")
     if axis.beyond:
-        return f"rows {axis.offset} and {axis.extent - 1} on pass {dim} = {axis.dim}"
+        return f"the tile at {offset} along axis {axis.index} is never inside: {dim} is {axis.dim}"
     if not axis.low:
-        return f"{axis.offset} may be negative along axis {axis.index} of {name}"
-    offset_content = axis.offset.content()
-    step = offset_content if axis.offset.terms and offset_content else axis.extent
-    if axis.dim.content() % axis.extent and step % axis.extent == 0:
+        return f"{offset} may be negative along axis {axis.index} of {name}"
+    content = axis.offset.content() or axis.extent
+    if axis.dim.content() % axis.extent and content % axis.extent == 0:
         return f"{dim} is not known to be a multiple of {axis.extent}"
-    return f"{axis.offset} + {axis.extent} is not known to be at most {dim}"
+    return f"{offset} + {axis.extent} is not known to be at most {dim}"

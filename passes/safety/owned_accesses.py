@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NoReturn
+
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import OwnershipError, location_of
 from tileopt.passes.analysis.accesses import Access, accesses, name_of, shape_of, view_of
-from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
-from tileopt.passes.analysis.facts import KernelFacts
+from tileopt.passes.analysis.affine import ONE, Expr, Symbol, closure, leaves, shown
+from tileopt.passes.analysis.facts import KernelFacts, Sizes
 from tileopt.passes.analysis.renaming import Renaming
 from tileopt.passes.safety.collisions import Collision, collide
 from tileopt.passes.safety.disjoint import COMBINATIONS, Equation, Meeting
@@ -36,7 +39,8 @@ class OwnedAccess:
     @property
     def index(self) -> str:
         """The access as messages show it: out[64*bid(0), 0]."""
-        return f"{self.name}[{', '.join(map(str, self.offsets))}]"
+        offsets = [shown(offset, f"<offset {axis}>") for axis, offset in enumerate(self.offsets)]
+        return f"{self.name}[{', '.join(offsets)}]"
 
 
 class OwnedAccesses:
@@ -50,24 +54,39 @@ class OwnedAccesses:
         written = {op.view for op in found if isinstance(op, tile.Store)}
         every = [OwnedAccess(facts, op) for op in found if op.view in written]
         self.stores = [a for a in every if isinstance(a.op, tile.Store)]
+        self._failed: tuple[OwnedAccess, ...] = ()
         self.loads = [a for a in every if isinstance(a.op, tile.Load)]
 
-    def verify(self) -> list[str]:
-        """One line of proof for each store. Raises OwnershipError where there is none."""
+    def verify(self) -> list[str] | None:
+        """One line of proof for each store, or None where there is none."""
         proofs = []
-        for i, store in enumerate(self.stores):
-            steps = self._verify_pair(store, store)
-            proofs.append(f"{store.index}: {steps}")
-            for other in self.stores[:i]:
-                if other.view is store.view:
-                    self._verify_pair(other, store)
-        for load in self.loads:
-            for store in self.stores:
-                if load.view is store.view:
-                    self._verify_pair(store, load)
+        for first, second in self._pairs():
+            proof = self._prove(first, second)
+            if proof is None:
+                self._failed = (first, second)
+                return None
+            if first is second:
+                proofs.append(f"{first.index}: {proof}")
         return proofs
 
-    def _verify_pair(self, first: OwnedAccess, second: OwnedAccess) -> str:
+    def refuse(self) -> NoReturn:
+        """Raises OwnershipError for the pair at which `verify` failed."""
+        first, second = self._failed
+        self._refuse(first, second, self._left(self._meeting(first, second, self._renamed(first, second), hard=False)))
+
+    def divisors(self) -> Sizes:
+        """The extents and arguments that the failed pair divides by: where one is 0, a quotient says nothing."""
+        symbols = closure([e for access in self._failed for e in access.offsets])
+        divisors = [s.args[1] for s in symbols if s.kind in ("floordiv", "mod", "tdiv", "tmod")]
+        return self.facts.sizes(leaves(divisors))
+
+    def _pairs(self) -> Iterator[tuple[OwnedAccess, OwnedAccess]]:
+        for i, store in enumerate(self.stores):
+            yield store, store
+            yield from ((other, store) for other in self.stores[:i] if other.view is store.view)
+        yield from ((store, load) for load in self.loads for store in self.stores if load.view is store.view)
+
+    def _prove(self, first: OwnedAccess, second: OwnedAccess) -> str | None:
         """How it was proved that only one block can be at both."""
         if first.instance.impossible or second.instance.impossible:
             return "never runs inside the array"
@@ -79,12 +98,9 @@ class OwnedAccesses:
             first.instance.unlock()
             there.unlock()
             meeting = self._meeting(first, second, there, hard=True)
-        left = self._left(meeting)
-        if left:
-            self._refuse(first, second, left)
-        if meeting.apart:
-            return "blocks never meet"
-        return "; ".join(meeting.steps) or "only one block comes here"
+        if self._left(meeting):
+            return None
+        return "blocks never meet" if meeting.apart else "; ".join(meeting.steps) or "only one block comes here"
 
     def _left(self, meeting: Meeting) -> list[Symbol]:
         return [b for b in self.bids if not meeting.settles(b)]
@@ -108,7 +124,7 @@ class OwnedAccesses:
             equations.append(Equation(f, low, high, f"axis {axis}"))
         return Meeting(here, there, equations, COMBINATIONS if hard else 0)
 
-    def _refuse(self, first: OwnedAccess, second: OwnedAccess, left: list[Symbol]) -> None:
+    def _refuse(self, first: OwnedAccess, second: OwnedAccess, left: list[Symbol]) -> NoReturn:
         place = location_of(second.op)
         is_load = isinstance(second.op, tile.Load)
         notes = (

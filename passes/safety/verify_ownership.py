@@ -3,9 +3,10 @@
 A block owns the tiles of an owned array that it alone stores to: two different blocks never write a common element,
 and no block reads an element that another one may write. What cannot be proved is refused.
 
-Stamped on the kernel: `tile.unused_axes`, the grid axes whose block id no store depends on because the kernel never
-asks for it (a launch must have extent 1 there, or blocks would repeat each other's stores), and `tile.ownership`, one
-line of proof for each store.
+Stamped on the kernel, for a launch to check: `tile.unused_axes`, the grid axes whose block id the kernel never asks for
+(their extent must be 1, or blocks would repeat each other's stores), and `tile.positive`, the extents and integer
+arguments that the proof divides by (a launch of more than one block needs them to be at least 1). For the report:
+`tile.ownership`, one line of proof for each store.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
 
 UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
+POSITIVE = "tile.positive"  # kernel attribute: pairs of an argument and an axis (-1: a scalar) that must be at least 1
 OWNERSHIP = "tile.ownership"  # kernel attribute: how each store was proved
 
 
@@ -50,6 +52,14 @@ def verify_kernel(kernel: tile.Kernel) -> None:
     owned = OwnedAccesses(analyse(kernel), kernel, sorted(used))
     if not owned.stores:
         return
-    proofs = owned.verify()
+    proofs, positive = owned.verify(), frozenset[tuple[int, int]]()
+    if proofs is None and (positive := owned.divisors()):
+        # A launch can check that what the kernel divides by is not 0.
+        owned = OwnedAccesses(analyse(kernel, positive), kernel, sorted(used))
+        proofs = owned.verify()
+    if proofs is None:
+        owned.refuse()
     kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
     kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
+    if positive:
+        kernel.attributes[POSITIVE] = DenseArrayBase.from_list(i64, [n for pair in sorted(positive) for n in pair])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tileopt.dialects import tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.tile_types import tile_shape
-from tileopt.passes.analysis.accesses import accesses, axes, vector_of
+from tileopt.passes.analysis.accesses import accesses, inside, vector_of
 from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.safety.elide_bounds import outcome
 
@@ -60,7 +60,7 @@ def test_outcomes_hold_for_each_block(seed: int) -> None:
     program = GridProgram(random, bounds=random.random() < 0.6)
     facts = analyse(program.kernel)
     bounds = {op: outcome(facts, op) for op in accesses(program.kernel)}
-    vectors = {op: vector_of(facts, op, axes(facts, op), 16) for op in accesses(program.kernel)}
+    vectors = {op: vector_of(facts, op, inside(facts, op), 16) for op in accesses(program.kernel)}
     SEEN.update(b.outcome.value for b in bounds.values())
     SEEN.update(f"vector {v}" for v in vectors.values())
     for run in launches(program, random, 4):
