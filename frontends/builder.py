@@ -14,31 +14,21 @@ in `Core` (`if_`, `for_`, `while_`). Operands are `Value`s or Python numbers. Er
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i64
-from xdsl.ir import Attribute, Block, Region
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Region
 
 from tileopt.dialects import tile
 from tileopt.dialects.contracts import (
-    ArraySpec,
-    ConstSpec,
-    ContractAttr,
-    Hints,
-    Parameter,
     ParamKind,
-    ScalarSpec,
-    Signature,
-    Spec,
 )
-from tileopt.dialects.diagnostics import KernelTypeError, OwnershipError
-from tileopt.dialects.dtypes import DTYPES, DType
-from tileopt.dialects.kernel import CONTRACT, DIVISOR, NAME
-from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
+from tileopt.dialects.diagnostics import OwnershipError
+from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_arith import SYMBOLS
 from tileopt.frontends.builder_core import remove_unused
-from tileopt.frontends.builder_math import ACCUMULATORS, FUNCTIONS, Functions
+from tileopt.frontends.builder_kernel import KernelBase
+from tileopt.frontends.builder_math import ACCUMULATORS, FUNCTIONS
 from tileopt.frontends.builder_values import (
     I32,
     I64,
@@ -75,77 +65,8 @@ PADDINGS: dict[str, float] = {
 }
 
 
-class KernelBuilder(Functions):
-    """Builds one tile kernel, specialised to a signature.
-
-    `arguments` holds an `Array`, a `Value` or, for a compile-time constant, the Python value of each parameter.
-    """
-
-    def __init__(
-        self, name: str, parameters: Sequence[Parameter], signature: Signature, hints: Hints | None = None
-    ) -> None:
-        super().__init__()
-        self.name = re.sub(r"\W", "_", name) or "kernel"
-        self.hints = hints or Hints()
-        self.arguments: dict[str, object] = {}
-        self._inputs: list[Attribute] = []
-        self._arg_attrs: list[dict[str, Attribute]] = []
-        types: list[tuple[Parameter, Spec]] = []
-        for parameter in parameters:
-            spec = signature.get(parameter.name)
-            if spec is None:
-                raise KernelTypeError("kernel/signature", f"the signature lacks '{parameter.name}'")
-            types.append((parameter, spec))
-            self._declare(parameter, spec)
-        self.entry = self.block = Block(arg_types=self._inputs)
-        self._bind(types)
-
-    def _declare(self, parameter: Parameter, spec: Spec) -> None:
-        name, kind = parameter.name, parameter.kind
-        attrs: dict[str, Attribute] = {NAME: StringAttr(name)}
-        if kind.is_array and isinstance(spec, ArraySpec):
-            dtype = _dtype(spec.dtype, name)
-            if parameter.dtype not in (None, spec.dtype) or parameter.rank not in (None, spec.rank):
-                rank = "any rank" if parameter.rank is None else f"rank {parameter.rank}"
-                raise KernelTypeError(
-                    "kernel/argument-type",
-                    f"'{name}' is declared with {parameter.dtype or 'any'} elements and {rank}, "
-                    f"not {spec.dtype} and rank {spec.rank}",
-                )
-            access = Access.SHARED if kind is ParamKind.IN else Access.OWNED
-            self._inputs.append(ViewType.of([DYNAMIC] * spec.rank, dtype.ir, access))
-            attrs[CONTRACT] = ContractAttr.of(spec)
-        elif kind is ParamKind.SCALAR and isinstance(spec, ScalarSpec):
-            self._inputs.append(_dtype(spec.dtype, name).ir)
-            if spec.divisor > 1:
-                attrs[DIVISOR] = IntegerAttr(spec.divisor, i64)
-        elif kind is ParamKind.CONST and isinstance(spec, ConstSpec):
-            return
-        else:
-            raise KernelTypeError(
-                "kernel/signature", f"'{name}' is a parameter of kind '{kind.value}': {spec} does not describe one"
-            )
-        self._arg_attrs.append(attrs)
-
-    def _bind(self, types: Sequence[tuple[Parameter, Spec]]) -> None:
-        arguments = iter(self.entry.args)
-        for parameter, spec in types:
-            if isinstance(spec, ConstSpec):
-                self.arguments[parameter.name] = spec.value
-                continue
-            argument = next(arguments)
-            argument.name_hint = parameter.name
-            if isinstance(spec, ArraySpec):
-                made = Array(parameter.name, DTYPES[spec.dtype], spec.rank, parameter.kind, argument)
-                self.arguments[parameter.name] = made
-            else:
-                self.arguments[parameter.name] = Value(DTYPES[spec.dtype], (), argument)
-
-    def array(self, name: str) -> Array:
-        """An array parameter."""
-        found = self.arguments[name]
-        assert isinstance(found, Array)
-        return found
+class KernelBuilder(KernelBase):
+    """Builds one tile kernel, specialised to a signature."""
 
     def finish(self) -> ModuleOp:
         """Closes the kernel. The module names no target: whoever compiles it does."""
@@ -293,11 +214,3 @@ class KernelBuilder(Functions):
         if fit(count - 1, dtype) is None or dtype.kind == "b":
             raise self.error("type/constant-range", f"{count - 1} does not fit in {dtype}")
         return self.cast(self.arange(count, I32), dtype)
-
-
-def _dtype(name: str, parameter: str) -> DType:
-    if name not in DTYPES:
-        raise KernelTypeError(
-            "kernel/signature", f"'{parameter}' has the unknown type '{name}'", help=f"one of {', '.join(DTYPES)}"
-        )
-    return DTYPES[name]

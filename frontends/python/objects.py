@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tileopt.dialects.diagnostics import Location
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value, describe
+from tileopt.frontends.builder_memory import Part
 from tileopt.frontends.builder_values import default_dtype
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def name_of(thing: object) -> str:
             return f"the array '{thing.name}'"
         case bool() | int() | float() | None:
             return f"the constant {thing}"
+        case Part():
+            return f"a part of the array '{thing.base.name}'"
         case str():
             return f"the string {thing!r}"
         case tuple():

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any, overload
 
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DTYPES
-from tileopt.frontends.python import MARK
-from tileopt.frontends.tile_python.tile_type import Tile, outside
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+from tileopt.frontends.python.stubs import Stubs
+from tileopt.frontends.tile_python.tile_type import Tile
 
 Scalar = Tile | bool | int | float
 Index = Scalar | Sequence[Scalar]
@@ -22,26 +18,9 @@ Axes = int | Sequence[int] | None
 f64 = DTYPES["f64"]
 f32 = DTYPES["f32"]
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-
-
-def _in_kernels(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function that exists in kernels only."""
-
-    @functools.wraps(function)
-    def refuse(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        outside(f"tile.{function.__name__}()")
-
-    setattr(refuse, MARK, function.__name__)
-    FUNCTIONS[function.__name__] = refuse
-    return refuse
-
-
-def _everywhere(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function that runs on the host as well."""
-    setattr(function, MARK, function.__name__)
-    FUNCTIONS[function.__name__] = function
-    return function
+_STUBS = Stubs("tile")
+_in_kernels, _everywhere = _STUBS.in_kernels, _STUBS.everywhere
+FUNCTIONS = _STUBS.functions
 
 
 # The grid

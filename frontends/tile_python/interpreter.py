@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tileopt.frontends.builder import Array, KernelBuilder, Value, Weak
-from tileopt.frontends.python import MARK
 from tileopt.frontends.python.base import close_match
-from tileopt.frontends.python.loops import Interpreter
 from tileopt.frontends.python.objects import BoundMethod, name_of
+from tileopt.frontends.python.track import TrackInterpreter, signature_of
 from tileopt.frontends.tile_python.functions import FUNCTIONS
 from tileopt.frontends.tile_python.intrinsics import INTRINSICS
 from tileopt.frontends.tile_python.tile_type import Tile
@@ -30,19 +27,11 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-@cache
-def _signature(function: Callable[..., Any], bound: bool) -> inspect.Signature:
-    """How a function or a method is called."""
-    made = inspect.signature(function)
-    if not bound:
-        return made
-    return made.replace(parameters=list(made.parameters.values())[1:])
-
-
-class TileInterpreter(Interpreter):
+class TileInterpreter(TrackInterpreter):
     """The interpreter of the tile track."""
 
     track = "tile"
+    intrinsics = INTRINSICS
 
     def __init__(self, builder: KernelBuilder) -> None:
         super().__init__(builder)
@@ -54,30 +43,12 @@ class TileInterpreter(Interpreter):
 
     # Calls
 
-    def intrinsic(
-        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
-    ) -> object:
-        name = getattr(function, MARK)
-        if name not in INTRINSICS:
-            raise self.unsupported("call", f"'{name}' is not a function of tile kernels")
-        arguments = self._arguments(name, _signature(function, False), args, kwargs)
-        return INTRINSICS[name](self, *arguments)
-
-    def _arguments(
-        self, name: str, signature: inspect.Signature, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> list[object]:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            help = f"tile.{name}{_header(signature)}"
-            arrays = [a for a in args if isinstance(a, Array)]
-            if name in ("load", "store", "load_at", "store_at") and len(args) > 2 and arrays and args[0] is arrays[0]:
-                if arrays[0].rank > 1 and all(isinstance(a, Value | int) for a in args[1:3]):
-                    rest = "(M, N)" if name.startswith("load") else "value"
-                    help = f"the index is one tuple: tile.{name}({arrays[0].name}, (i, j), {rest})"
-            raise self.mistyped("type/arguments", f"{name}(): {error}", help) from None
-        bound.apply_defaults()
-        return list(bound.arguments.values())
+    def help_for_arguments(self, name: str, args: Sequence[object]) -> str | None:
+        if name in ("load", "store", "load_at", "store_at") and len(args) > 2 and isinstance(args[0], Array):
+            if args[0].rank > 1 and all(isinstance(a, Value | int) for a in args[1:3]):
+                rest = "(M, N)" if name.startswith("load") else "value"
+                return f"the index is one tuple: tile.{name}({args[0].name}, (i, j), {rest})"
+        return None
 
     def method(
         self, bound: BoundMethod, args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
@@ -89,7 +60,7 @@ class TileInterpreter(Interpreter):
             if len(args) == 1 and isinstance(args[0], tuple):
                 shape = args[0]
             return INTRINSICS[name](self, receiver, None if name == "transpose" and not shape else shape)
-        arguments = self._arguments(name, _signature(getattr(Tile, name), True), args, kwargs)
+        arguments = self.arguments(name, signature_of(getattr(Tile, name), True), args, kwargs)
         return INTRINSICS[name](self, receiver, *arguments)
 
     # Attributes and indices
@@ -178,16 +149,6 @@ class TileInterpreter(Interpreter):
 
     # Arguments
 
-    def array(self, thing: object, name: str) -> Array:
-        """The array of a load or store."""
-        if isinstance(thing, Array):
-            return thing
-        raise self.mistyped("type/operand", f"the first argument of {name}() is an array, not {name_of(thing)}")
-
-    def value(self, thing: object, what: str) -> Value:
-        """A tile or scalar."""
-        return self.builder.as_value(self.number(thing, what))
-
     def tile(self, thing: object, what: str) -> Value:
         """A tile."""
         value = self.value(thing, what)
@@ -207,13 +168,3 @@ class TileInterpreter(Interpreter):
         """Compile-time integers: a tuple, or one."""
         items = thing if isinstance(thing, tuple) else (thing,)
         return [self.known_int(item, what) for item in items]
-
-
-def _header(signature: inspect.Signature) -> str:
-    return (
-        "("
-        + ", ".join(
-            p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in signature.parameters.values()
-        )
-        + ")"
-    )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tileopt.frontends.builder import FUNCTIONS, Array, Value
-from tileopt.frontends.python.builtin_functions import make_range
-from tileopt.frontends.python.objects import name_of, type_name
+from tileopt.frontends.builder import Array, Value
+from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
+from tileopt.frontends.python.objects import name_of
 
 if TYPE_CHECKING:
     from tileopt.frontends.tile_python.interpreter import TileInterpreter
-
-Intrinsic = Callable[..., object]
 
 
 def _bid(it: TileInterpreter, axis: Any) -> object:
@@ -82,10 +79,6 @@ def _arange(it: TileInterpreter, count: Any, dtype: Any) -> object:
     return it.tiles.arange(it.known_int(count, "the count of arange()"), it.as_dtype(dtype, "dtype"))
 
 
-def _astype(it: TileInterpreter, x: Any, dtype: Any) -> object:
-    return it.builder.cast(it.number(x, "astype()"), it.as_dtype(dtype, "the type of astype()"))
-
-
 def _reshape(it: TileInterpreter, x: Any, shape: Any) -> object:
     return it.builder.reshape(it.value(x, "reshape()"), it.shape(shape, "the shape"))
 
@@ -109,11 +102,6 @@ def _item(it: TileInterpreter, x: Any) -> object:
     return it.builder.reshape(value, ())
 
 
-def _where(it: TileInterpreter, condition: Any, a: Any, b: Any) -> object:
-    numbers = [it.number(t, "where()") for t in (condition, a, b)]
-    return it.builder.where(*numbers)
-
-
 def reduction(kind: str) -> Intrinsic:
     """A reduction by its kind in the IR."""
 
@@ -131,74 +119,11 @@ def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any) -> object:
     return it.builder.mma(operands[0], operands[1], None if acc is None else it.tile(acc, "the accumulator of mma()"))
 
 
-def _function(name: str) -> Intrinsic:
-    def intrinsic(it: TileInterpreter, x: Any) -> object:
-        return it.builder.math(name, it.number(x, f"{name}()"))
-
-    return intrinsic
-
-
-def _unary(name: str) -> Intrinsic:
-    def intrinsic(it: TileInterpreter, x: Any) -> object:
-        result: object = getattr(it.builder, name)(it.number(x, f"{name}()"))
-        return result
-
-    return intrinsic
-
-
-def _pair(kind: str) -> Intrinsic:
-    def intrinsic(it: TileInterpreter, a: Any, b: Any) -> object:
-        return it.builder.binary(kind, it.number(a, f"{kind}()"), it.number(b, f"{kind}()"))
-
-    return intrinsic
-
-
-def _atan2(it: TileInterpreter, y: Any, x: Any) -> object:
-    return it.builder.atan2(it.number(y, "atan2()"), it.number(x, "atan2()"))
-
-
-def _fma(it: TileInterpreter, a: Any, b: Any, c: Any) -> object:
-    numbers = [it.number(t, "fma()") for t in (a, b, c)]
-    return it.builder.fma(*numbers)
-
-
-def _isnan(it: TileInterpreter, x: Any) -> object:
-    value = it.builder.as_value(it.number(x, "isnan()"))
-    return it.builder.compare("ne", value, value)
-
-
-def _cdiv(it: TileInterpreter, a: Any, b: Any) -> object:
-    x, y = it.number(a, "cdiv()"), it.number(b, "cdiv()")
-    if isinstance(x, int) and isinstance(y, int):
-        if y == 0:
-            raise it.fail("type/division-by-zero", "cdiv() by the constant 0")
-        return -(-x // y)
-    return it.builder.cdiv(x, y)
-
-
-def _static_assert(it: TileInterpreter, condition: Any, message: Any) -> object:
-    held = it.truth(condition)
-    if not isinstance(held, bool):
-        raise it.mistyped(
-            "type/constant", f"static_assert() needs a compile-time condition, not a {type_name(condition)}"
-        )
-    if not held:
-        raise it.fail("kernel/static-assert", str(message) or "the assertion does not hold")
-    return None
-
-
-def _static_range(it: TileInterpreter, bounds: Any) -> object:
-    return make_range(it, bounds, unrolled=True)
-
-
 INTRINSICS: dict[str, Intrinsic] = {
     "bid": _bid, "num_blocks": _num_blocks, "load": _load, "load_at": _load_at, "store": _store,
     "store_at": _store_at, "zeros": _filled(0), "ones": _filled(1), "full": _full, "arange": _arange,
-    "astype": _astype, "reshape": _reshape, "transpose": _transpose, "broadcast_to": _broadcast_to,
-    "expand_dims": _expand_dims, "item": _item, "where": _where, "sum": reduction("sum"), "prod": reduction("prod"),
+    "reshape": _reshape, "transpose": _transpose, "broadcast_to": _broadcast_to,
+    "expand_dims": _expand_dims, "item": _item, "sum": reduction("sum"), "prod": reduction("prod"),
     "max": reduction("max"), "min": reduction("min"), "any": reduction("or"), "all": reduction("and"), "mma": _mma,
-    "maximum": _pair("max"), "minimum": _pair("min"), "pow": _pair("pow"), "abs": _unary("abs"),
-    "sigmoid": _unary("sigmoid"), "atan2": _atan2, "fma": _fma, "isnan": _isnan, "cdiv": _cdiv,
-    "static_assert": _static_assert, "static_range": _static_range,
 }  # fmt: skip
-INTRINSICS.update((name, _function(name)) for name in FUNCTIONS)
+INTRINSICS |= SHARED

@@ -10,8 +10,9 @@ from tileopt.dialects.contracts import Hints, Signature
 from tileopt.dialects.diagnostics import CompileError, TileoptError, UnsupportedError
 from tileopt.frontends.kernel import Kernel
 from tileopt.frontends.python.captures import Captures
+from tileopt.frontends.python.parameters import parameters_of
 from tileopt.frontends.python.source import function_place, source_of
-from tileopt.frontends.tile_python.parameters import parameters_of
+from tileopt.frontends.tile_python.parameters import KINDS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +24,7 @@ class TileKernel(Kernel):
     def __init__(self, function: FunctionType, hints: Hints) -> None:
         self.source = source_of(function)
         place = self.source.location(self.source.tree)
-        super().__init__(function, parameters_of(function, self.source), hints, place)
+        super().__init__(function, parameters_of(function, self.source, KINDS), hints, place)
         self._captures = Captures(function)
 
     def fingerprint(self) -> str:
@@ -32,8 +33,6 @@ class TileKernel(Kernel):
 
     def build(self, signature: Signature) -> ModuleOp:
         from tileopt.frontends.builder import KernelBuilder
-        from tileopt.frontends.python.calls import cells_of, liveness_of
-        from tileopt.frontends.python.frames import Frame, Path
         from tileopt.frontends.tile_python.interpreter import TileInterpreter
 
         try:
@@ -41,19 +40,8 @@ class TileKernel(Kernel):
         except TileoptError as error:
             raise type(error)(error.code, error.message, location=self.location, help=error.help) from None
         builder.location = self.location
-        interpreter = TileInterpreter(builder)
-        function = self.function
-        assert isinstance(function, FunctionType)
-        frame = Frame(
-            self.name,
-            self.source,
-            liveness_of(self.source),
-            Path({}),
-            function.__globals__,
-            cells_of(function),
-            identity=function.__code__,
-        )
-        interpreter.run(frame, builder.arguments)
+        assert isinstance(self.function, FunctionType)
+        TileInterpreter(builder).read(self.name, self.function, self.source, builder.arguments)
         builder.location = self.location
         return builder.finish()
 

@@ -1,156 +1,27 @@
-"""Kinds of parameters, as a kernel's annotations name them."""
+"""The tile track's kinds of parameters."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-from dataclasses import dataclass
-from types import FunctionType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
+from tileopt.dialects.contracts import ParamKind
+from tileopt.frontends.python.parameters import ArrayParameter, Kinds
+from tileopt.frontends.python.parameters import Const as Const
 
-from tileopt.dialects.contracts import Missing, Parameter, ParamKind
-from tileopt.dialects.diagnostics import CompileError, Location, UnsupportedError
-from tileopt.dialects.dtypes import DTYPES, DType
-
-if TYPE_CHECKING:
-    from tileopt.frontends.python.source import FunctionSource
-
-RESERVED = ("stream", "target")  # what a launch takes besides the parameters
+KINDS = Kinds("tile.In, tile.Out, tile.InOut, tile.Const[int]", "tile.f32")
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayKind:
-    """An array parameter with its element type and rank, where they are given."""
-
-    kind: ParamKind
-    dtype: str | None = None
-    rank: int | None = None
-
-
-class _Array:
-    """What the kinds of arrays have in common, as a kernel sees it."""
-
-    _kind: ParamKind
-
-    shape: tuple[int, ...]
-    """The extents, known at run time."""
-    ndim: int
-    """The rank, known when the kernel is compiled."""
-    dtype: DType
-    """The element type, known when the kernel is compiled."""
-
-    def __class_getitem__(cls, item: Any) -> ArrayKind:
-        """`tile.In["f32", 2]`: the element type, the rank, or both in this order."""
-        items = item if isinstance(item, tuple) else (item,)
-        dtype: str | None = None
-        rank: int | None = None
-        for part in items:
-            if isinstance(part, int) and not isinstance(part, bool) and rank is None:
-                rank = part
-            elif isinstance(part, str | DType) and str(part) in DTYPES and dtype is None and rank is None:
-                dtype = str(part)
-            else:
-                raise CompileError(
-                    "kernel/annotation",
-                    f"tile.{cls.__name__}[{part!r}] is not an element type or a rank",
-                    help=f"write tile.{cls.__name__}['f32', 2]; element types are {', '.join(DTYPES)}",
-                )
-        return ArrayKind(cls._kind, dtype, rank)
-
-    def __len__(self) -> int:
-        """The first extent."""
-        raise TypeError("an array parameter has a length only in a kernel")
-
-
-class In(_Array):
+class In(ArrayParameter):
     """An array that the kernel only reads. Blocks share it."""
 
     _kind = ParamKind.IN
 
 
-class Out(_Array):
+class Out(ArrayParameter):
     """An array that the kernel writes: each block the tiles that its id owns."""
 
     _kind = ParamKind.OUT
 
 
-class InOut(_Array):
+class InOut(ArrayParameter):
     """An array that the kernel reads and writes: each block the tiles that its id owns."""
 
     _kind = ParamKind.INOUT
-
-
-class ConstMark:
-    """Marks the annotation of a compile-time constant."""
-
-
-_T = TypeVar("_T")
-Const = Annotated[_T, ConstMark()]
-"""A compile-time constant: `BLOCK: tile.Const[int] = 1024`. Each value gets code of its own."""
-
-_PLAIN = {int: "i64", float: "f32", bool: "bool"}
-
-
-def parameters_of(function: FunctionType, source: FunctionSource) -> tuple[Parameter, ...]:
-    """The parameters that a kernel's annotations declare. Raises CompileError at the first that is wrong."""
-    assert isinstance(source.tree, ast.FunctionDef)
-    arguments = source.tree.args
-    for argument in (arguments.vararg, arguments.kwarg):
-        if argument is not None:
-            raise UnsupportedError(
-                "kernel/parameters",
-                f"a kernel names each of its parameters; '*{argument.arg}' does not",
-                location=source.location(argument),
-            )
-    try:
-        annotations = inspect.get_annotations(function, eval_str=True)
-    except Exception as error:
-        raise CompileError(
-            "kernel/annotation",
-            f"an annotation of '{function.__name__}' cannot be evaluated: {error}",
-            location=source.location(source.tree),
-        ) from None
-    defaults = {n: p.default for n, p in inspect.signature(function).parameters.items()}
-    result: list[Parameter] = []
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        name, place = argument.arg, source.location(argument)
-        if name in RESERVED:
-            raise CompileError(
-                "kernel/parameters", f"'{name}' names an argument of every launch", location=place, help="rename it"
-            )
-        if name not in annotations:
-            raise CompileError(
-                "kernel/annotation",
-                f"the parameter '{name}' has no annotation",
-                location=place,
-                help="say what it is: tile.In, tile.Out, tile.InOut, tile.Const[int], or a scalar's type such as int",
-            )
-        default = defaults[name]
-        result.append(
-            _parameter(name, annotations[name], Missing if default is inspect.Parameter.empty else default, place)
-        )
-    return tuple(result)
-
-
-def _parameter(name: str, annotation: Any, default: object, place: Location) -> Parameter:
-    if isinstance(annotation, type) and issubclass(annotation, _Array):
-        annotation = ArrayKind(annotation._kind)
-    if isinstance(annotation, ArrayKind):
-        if default is not Missing:
-            raise CompileError("kernel/parameters", f"the array '{name}' has a default value", location=place)
-        return Parameter(name, annotation.kind, annotation.dtype, annotation.rank)
-    if get_origin(annotation) is Annotated and any(isinstance(m, ConstMark) for m in get_args(annotation)[1:]):
-        return Parameter(name, ParamKind.CONST, default=default)
-    if isinstance(annotation, DType):
-        return Parameter(name, ParamKind.SCALAR, annotation.name, default=default)
-    if annotation in _PLAIN:
-        return Parameter(name, ParamKind.SCALAR, _PLAIN[annotation], default=default)
-    if isinstance(annotation, str) and annotation in DTYPES:
-        return Parameter(name, ParamKind.SCALAR, annotation, default=default)
-    shown = getattr(annotation, "__name__", None) or repr(annotation)
-    raise CompileError(
-        "kernel/annotation",
-        f"the parameter '{name}' is annotated {shown}, which is no kind of parameter",
-        location=place,
-        help="one of tile.In, tile.Out, tile.InOut, tile.Const[int], int, float, bool, tile.f32 and its kin",
-    )

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DType
-
-
-def outside(name: str) -> NoReturn:
-    """Refuses a call that is not in a kernel."""
-    raise CompileError(
-        "kernel/outside",
-        f"{name} works in a kernel only",
-        help="call it in a function under @tile.kernel, or in a helper that such a function calls",
-    )
+from tileopt.frontends.python.stubs import outside
 
 
 class Tile:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from tileopt.dialects.target import Target
+    from tileopt.frontends import simt_python as simt
     from tileopt.frontends import tile_python as tile
 
 __version__ = "0.1.0"
@@ -56,7 +57,7 @@ _HOMES = {
     "TileoptError": _DIAGNOSTICS,
     "UnsupportedError": _DIAGNOSTICS,
 }
-_MODULES = {"tile": "tileopt.frontends.tile_python"}
+_MODULES = {"simt": "tileopt.frontends.simt_python", "tile": "tileopt.frontends.tile_python"}
 
 __all__ = [
     "BoundsError",
@@ -79,6 +80,7 @@ __all__ = [
     "compile",
     "empty",
     "set_default_target",
+    "simt",
     "synchronize",
     "tile",
     "to_numpy",

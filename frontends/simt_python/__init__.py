@@ -1,0 +1,128 @@
+"""The SIMT track: kernels that say what one thread does.
+
+from tileopt import simt
+
+@simt.kernel(block=(256,), requires=["len(x) == len(out)"])
+def scale(a: simt.f32, x: simt.Slice, out: simt.DisjointSlice):
+    i = simt.thread_index()
+    if i < len(out):
+        out[i] = a * x[i]
+
+scale[simt.cdiv(n, 256)](2.0, x, out)
+"""
+
+from __future__ import annotations
+
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.dtypes import DType as DType
+from tileopt.frontends.simt_python.functions import (
+    active_mask,
+    all_sync,
+    any_sync,
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_dec,
+    atomic_exch,
+    atomic_inc,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    ballot,
+    barrier,
+    bitcast,
+    block_dim,
+    block_idx,
+    block_rank,
+    brev,
+    clz,
+    dynamic_shared,
+    elect,
+    fence,
+    ffs,
+    grid_dim,
+    grid_stride,
+    lane_index,
+    lane_mask,
+    match_all,
+    match_any,
+    popc,
+    printf,
+    shared,
+    shuffle,
+    shuffle_down,
+    shuffle_up,
+    shuffle_xor,
+    syncthreads,
+    syncwarp,
+    thread_idx,
+    thread_index,
+    thread_index_2d,
+    thread_index_3d,
+    thread_rank,
+    warp_index,
+    warp_rank,
+    warp_reduce,
+)
+from tileopt.frontends.simt_python.kernel import kernel
+from tileopt.frontends.simt_python.parameters import Atomic, Const, DisjointSlice, Slice
+from tileopt.frontends.tile_python import (
+    abs,
+    acos,
+    asin,
+    astype,
+    atan,
+    atan2,
+    cdiv,
+    ceil,
+    cos,
+    cosh,
+    erf,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    fma,
+    isnan,
+    log,
+    log1p,
+    log2,
+    log10,
+    maximum,
+    minimum,
+    pow,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    static_assert,
+    static_range,
+    tan,
+    tanh,
+    trunc,
+    where,
+)
+
+bool_ = DTYPES["bool"]
+i8, i16, i32, i64 = DTYPES["i8"], DTYPES["i16"], DTYPES["i32"], DTYPES["i64"]
+u8, u16, u32, u64 = DTYPES["u8"], DTYPES["u16"], DTYPES["u32"], DTYPES["u64"]
+f16, bf16, f32, f64 = DTYPES["f16"], DTYPES["bf16"], DTYPES["f32"], DTYPES["f64"]
+f8e4m3fn, f8e5m2 = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"]
+
+__all__ = [
+    "Atomic", "Const", "DType", "DisjointSlice", "Slice", "abs", "acos", "active_mask", "all_sync", "any_sync",
+    "asin", "astype", "atan", "atan2", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch",
+    "atomic_inc", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "ballot", "barrier", "bf16",
+    "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "clz", "cos", "cosh",
+    "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "fence",
+    "ffs", "floor", "fma", "grid_dim", "grid_stride", "i16", "i32", "i64", "i8", "isnan", "kernel", "lane_index",
+    "lane_mask", "log", "log10", "log1p", "log2", "match_all", "match_any", "maximum", "minimum", "popc", "pow",
+    "printf", "round", "rsqrt", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sigmoid", "sin",
+    "sinh", "sqrt", "static_assert", "static_range", "syncthreads", "syncwarp", "tan", "tanh", "thread_idx",
+    "thread_index", "thread_index_2d", "thread_index_3d", "thread_rank", "trunc", "u16", "u32", "u64", "u8",
+    "warp_index", "warp_rank", "warp_reduce", "where",
+]  # fmt: skip
