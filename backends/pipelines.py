@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from tileopt.backends import targets
 from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
+from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
+from tileopt.passes.safety.verify_ownership import unused_axes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -145,6 +147,7 @@ def _checker() -> Callable[[str, ModuleOp, str], None]:
 def compile_module(module: ModuleOp, target: Target, timings: Timings | None = None) -> CompiledModule:
     """One kernel's module (consumed) to the target's code. Raises CompileError and its kin."""
     with _no_garbage_collection():
+        check_target(_only_kernel(module), target.name, target.arch, target.kind)
         levels: dict[str, str | Callable[[], str]] = {}
         kept = {name: level for level, name in LEVELS.items()}
 
@@ -174,6 +177,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             llvm=llvm,
             ptx=ptx,
             report=describe(module),
+            conditions=launch_conditions(kernel),
         )
 
 
@@ -279,6 +283,7 @@ def describe(module: ModuleOp) -> dict[str, object]:
         "bounds": accesses,
         "ownership": proofs,
         "atoms": sorted(set(atoms)),
+        "unused_axes": list(unused_axes(kernel)),
         "barriers": barriers,
         "threads": _attribute(kernel, simt.THREADS, 32),
         "shared_bytes": _attribute(kernel, simt.SHARED_BYTES, 0),

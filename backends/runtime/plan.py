@@ -65,14 +65,17 @@ def owned(parameter: Parameter) -> bool:
 
 
 def conflicts(arrays: Sequence[tuple[Parameter, ArrayInfo]]) -> tuple[Pair, ...]:
-    """The pairs of arrays of which one is owned."""
+    """The pairs of arrays of which one is written, the later ones by their first. Atomics may share memory."""
     pairs: list[Pair] = []
     for i, (parameter, a) in enumerate(arrays):
-        if not owned(parameter) or a.empty:
+        atomic = parameter.kind is ParamKind.ATOMIC
+        if not (owned(parameter) or atomic) or a.empty:
             continue
         low_a, high_a = byte_range(a)
         for j, (other, b) in enumerate(arrays):
-            if i == j or b.empty or (owned(other) and j < i):
+            if i == j or b.empty or (owned(other) and (j < i or atomic)):
+                continue
+            if atomic and other.kind is ParamKind.ATOMIC:
                 continue
             low_b, high_b = byte_range(b)
             pairs.append((i, j, low_a - high_b, high_a - low_b))
@@ -81,7 +84,7 @@ def conflicts(arrays: Sequence[tuple[Parameter, ArrayInfo]]) -> tuple[Pair, ...]
 
 def check_ownership(parameter: Parameter, info: ArrayInfo) -> None:
     """Whether an owned array may be written, each element apart from the others. Raises LaunchOwnershipError."""
-    if not owned(parameter):
+    if not owned(parameter) and parameter.kind is not ParamKind.ATOMIC:
         return
     if not info.writable:
         raise ownership_error(
@@ -89,7 +92,8 @@ def check_ownership(parameter: Parameter, info: ArrayInfo) -> None:
             f"'{parameter.name}' is written by the kernel, and a read-only array is given",
             help="pass a copy, or set x.flags.writeable if the memory is yours to write",
         )
-    found = overlap.overlaps_itself(info)
+    # Atomics on one element by two names are still atomic.
+    found = owned(parameter) and overlap.overlaps_itself(info)
     if found is not False:
         how = "names an element by two indices" if found else "may name an element by two indices"
         raise ownership_error(
@@ -135,13 +139,12 @@ class Plan:
             self.apart.add((i, j, distance))
             return
         how = "shares memory" if found else "may share memory (which was too hard to decide)"
+        verb = "owned by the kernel" if owned(one) else "changed by the kernel's atomics"
         same = distance == 0 and a.shape == b.shape and a.strides == b.strides
         help = "pass a copy of one of them"
-        if same and not owned(other):
+        if same and owned(one) and other.kind is ParamKind.IN:
             help = f"declare one tile.InOut parameter in place of '{one.name}' and '{other.name}', or pass a copy"
-        raise ownership_error(
-            "aliased-argument", f"'{one.name}' is owned by the kernel and {how} with '{other.name}'", help=help
-        )
+        raise ownership_error("aliased-argument", f"'{one.name}' is {verb} and {how} with '{other.name}'", help=help)
 
     def buffer(self) -> ArgumentBuffer:
         """Arguments to fill, which no other launch uses now; give it back to `free`."""

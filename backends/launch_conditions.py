@@ -1,0 +1,40 @@
+"""What a launch must fulfil for a kernel's code to be right, in the words of `backends.runtime.conditions`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tileopt.dialects.kernel import KernelOp
+
+
+def launch_conditions(kernel: KernelOp) -> tuple[str, ...]:
+    """The relations that the kernel's contract requires."""
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
+    from tileopt.dialects.kernel import REQUIRES
+
+    required = kernel.attributes.get(REQUIRES)
+    relations = required.data if isinstance(required, ArrayAttr) else ()
+    return tuple(text.data for text in relations if isinstance(text, StringAttr))
+
+
+def check_target(kernel: KernelOp, target: str, arch: int, kind: str) -> None:
+    """Raises TargetError where the kernel is for later targets (`simt.min_arch`). A CPU does what every GPU does."""
+    from xdsl.dialects.builtin import StringAttr
+
+    from tileopt.dialects.diagnostics import TargetError, location_of
+    from tileopt.dialects.kernel import MIN_ARCH
+
+    wanted = kernel.attributes.get(MIN_ARCH)
+    if not isinstance(wanted, StringAttr) or kind != "cuda":
+        return
+    number = int("".join(c for c in wanted.data if c.isdigit()) or 0)
+    # Instructions with the suffix "a" are of one architecture alone.
+    if arch < number or (wanted.data.endswith("a") and target != wanted.data):
+        raise TargetError(
+            "target/too-old",
+            f"the contract of '{kernel.sym_name.data}' needs {wanted.data}, and {target} is asked for",
+            location=location_of(kernel),
+            help="compile it for a later target, or lower min_arch= in its contract",
+        )
