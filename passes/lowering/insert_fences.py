@@ -31,15 +31,8 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import gpu, gpu_wgmma, simt
 from tileopt.dialects.verifier import walk
-from tileopt.passes.lowering.accesses import (
-    Access,
-    accesses,
-    after_iteration,
-    after_loop,
-    conflict,
-    first_slot,
-    in_terms_of,
-)
+from tileopt.passes.lowering.accesses import Access, accesses, conflict
+from tileopt.passes.lowering.seen_from_loops import after_iteration, after_loop, first_slot, in_terms_of
 
 
 @dataclass(frozen=True)
