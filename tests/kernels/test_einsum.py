@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from kernel_device import Device
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "frontends"))
+
+from einsum import Einsum, Formula, einsum
+
 from tileopt import KernelTypeError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "frontends"
-sys.path.insert(0, str(EXAMPLES))
-
-from einsum import Einsum, Formula, einsum
 
 FORMULAS = [
     "bik,bkj->bij", "ik,kj->ij", "ki,kj->ij", "ik,jk->ji", "ij,jk->ki", "ij,j->i", "i,ij->j", "abk,kc->abc",

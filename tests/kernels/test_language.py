@@ -497,6 +497,39 @@ def test_several_exits_of_one_loop(device: Device, n: int, stop: int, end: int) 
 
 
 @tile.kernel
+def run_length(out: tile.Out, x: tile.In):
+    n = 0
+    while tile.load(x, n, 1).item() > 0 and n < len(x):
+        n += 1
+    tile.store(out, 0, n)
+    k = 0
+    while (k := k + 2) < n:
+        pass
+    tile.store(out, 1, k)
+
+
+@pytest.mark.parametrize("length", [0, 1, 6, 8])
+def test_a_test_may_load_and_assign(device: Device, length: int) -> None:
+    x = np.zeros(8, np.float32)
+    x[:length] = 1
+    assert scalars(device, run_length, 2, device.put(x)) == [length, max(2, length + length % 2)]
+
+
+@tile.kernel
+def persistent(x: tile.In, out: tile.Out, N: tile.Const[int] = 16):
+    for i in range(tile.bid(0), tile.cdiv(len(x), N), tile.num_blocks(0)):
+        tile.store(out, i, tile.load(x, i, N) * 2)
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 9, 20])
+def test_a_persistent_loop_visits_each_tile_once(device: Device, rng: np.random.Generator, blocks: int) -> None:
+    x = rng.standard_normal(9 * 16 - 5).astype(np.float32)
+    out = device.empty(x.size, np.float32)
+    persistent[(blocks,)](device.put(x), out)
+    np.testing.assert_array_equal(device.get(out), x * 2)
+
+
+@tile.kernel
 def collatz(out: tile.Out, start: int, limit: int):
     steps = 0
     n = start

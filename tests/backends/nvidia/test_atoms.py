@@ -9,6 +9,7 @@ from llvm_simulator import FORMULAS
 from tileopt.backends.nvidia.atoms.fma import FMA
 from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MMA_SYNC
 from tileopt.backends.nvidia.atoms.table import ALL, legal_atoms
+from tileopt.backends.nvidia.atoms.wgmma import WGMMA
 from tileopt.backends.nvidia.targets import nvidia_target
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.target import Atom, Fragment
@@ -98,3 +99,35 @@ def test_best_legal_atom(target: str, types: tuple[str, str, str], best: str) ->
 def test_names_are_unique_and_every_row_has_a_reference() -> None:
     assert len({a.name for a in ALL}) == len(ALL)
     assert all(a.reference is not None for a in ALL)
+
+
+# PTX ISA, "Register fragments and shared memory matrix layouts" of wgmma: thread t of the warpgroup, register d[i].
+
+
+@pytest.mark.parametrize("atom", WGMMA, ids=lambda atom: atom.name)
+def test_wgmma_accumulator_is_the_manuals(atom: Atom) -> None:
+    m, n, _ = atom.shape
+    layout = atom.fragments["acc"].tiled((m, n), [0, 0])
+    assert layout.registers == n // 2
+    for register in range(0, layout.registers, 5):
+        for thread in range(128):
+            row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register // 2 % 2)
+            column = 8 * (register // 4) + 2 * (thread % 4) + register % 2
+            assert layout.coord(register, thread % 32, thread // 32) == (row, column)
+
+
+@pytest.mark.parametrize("atom", [a for a in WGMMA if a.shape[1] == 8], ids=lambda atom: atom.name)
+def test_wgmma_left_operand_is_the_manuals(atom: Atom) -> None:
+    m, _, k = atom.shape
+    layout = atom.fragments["a"].tiled((m, k), [0, 0])
+    assert layout.registers == 8
+    for register in range(8):
+        for thread in range(128):
+            row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register // 2 % 2)
+            column = 8 * (register // 4) + 2 * (thread % 4) + register % 2
+            assert layout.coord(register, thread % 32, thread // 32) == (row, column)
+
+
+def test_wgmma_comes_in_every_width() -> None:
+    for dtype in ("f16", "bf16"):
+        assert [a.shape[1] for a in WGMMA if a.a == dtype] == list(range(8, 257, 8))

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from llvm_simulator import Fault, Kernel
-from nvidia_programs import compile_text, kernel_text
+from nvidia_programs import compile_text, emit_text, kernel_text
 
 from tileopt.backends.nvidia.chunks import chunks_of, run_length
 from tileopt.dialects.encodings import LayoutAttr
@@ -76,7 +76,7 @@ def values(shape: tuple[int, ...], element: str) -> np.ndarray:
 @pytest.mark.parametrize("bounds", ["proved []", "masked [0]", "hoisted [0]"])
 def test_copy_of_a_row(element, vector, bounds) -> None:
     layout = coalesced((256,), (0,), 16, 1)
-    llvm, _ = compile_text(copy_text(layout, element, bounds, vector), "sm_80")
+    llvm = emit_text(copy_text(layout, element, bounds, vector), "sm_80")
     x, y = values((1024,), element), np.zeros(1024, ELEMENTS[element])
     run(llvm, layout, x, y, [512], [256])
     want = np.zeros_like(y)
@@ -92,7 +92,7 @@ def test_copy_of_a_row(element, vector, bounds) -> None:
 def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, small) -> None:
     layout = coalesced((8, 32), (0, 1), 4, 2)
     text = copy_text(layout, "f32", bounds, 4, padding="-1.5 : f32", small=small)
-    llvm, _ = compile_text(text, "sm_80")
+    llvm = emit_text(text, "sm_80")
     x = values((10, 40), "f32")
     padded = np.full((8, 32), -1.5, np.float32)
     for at in np.ndindex(8, 32):
@@ -112,7 +112,7 @@ def test_what_is_outside_reads_as_padding_and_is_not_written(bounds, offsets, sm
 
 def test_strides_of_any_sign() -> None:
     layout = coalesced((8, 16), (0, 1), 1, 1)
-    llvm, _ = compile_text(copy_text(layout, "i32", "masked [0, 1]", 1, unit=-1, small=True), "sm_80")
+    llvm = emit_text(copy_text(layout, "i32", "masked [0, 1]", 1, unit=-1, small=True), "sm_80")
     memory = values((40, 40), "i32")
     x = memory[30:10:-2, 5:35:3]
     y = np.zeros((12, 12), np.uint32)
@@ -131,7 +131,7 @@ def test_strides_of_any_sign() -> None:
 @pytest.mark.parametrize("warps", [1, 4])
 def test_phantoms_and_replicas_touch_nothing(shape, warps) -> None:
     layout = coalesced(shape, tuple(range(len(shape))), 4, warps)
-    llvm, _ = compile_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
+    llvm = emit_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
     x, y = values(shape, "f32"), np.zeros(shape, np.float32)
     run(llvm, layout, x, y, (0,) * len(shape), (0,) * len(shape))
     np.testing.assert_array_equal(y, x)
@@ -144,7 +144,7 @@ def test_a_scalar_array() -> None:
         "simt.fragment_store %v, %y[] {layout = #tile.layout<regs = [], lanes = [[], [], [], [], []], warps = []>, "
         "shape = array<i64>} : vector<1xf32>, !tile.view<f32, owned>"
     )
-    llvm, _ = compile_text(
+    llvm = emit_text(
         kernel_text(body, ["%x: !tile.view<f32, shared>", "%y: !tile.view<f32, owned>"], threads=32), "sm_80"
     )
     x, y = np.full(1, 3, np.float32), np.zeros(1, np.float32)
@@ -154,7 +154,7 @@ def test_a_scalar_array() -> None:
 
 def test_the_simulator_sees_faults() -> None:
     layout = coalesced((256,), (0,), 4, 1)
-    llvm, _ = compile_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
+    llvm = emit_text(copy_text(layout, "f32", "proved []", 4), "sm_80")
     with pytest.raises(Fault, match="array of"):
         run(llvm, layout, values((256,), "f32"), np.zeros(256, np.float32), [4], [0])
     with pytest.raises(Fault, match="not aligned"):
