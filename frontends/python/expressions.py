@@ -49,7 +49,9 @@ _BIG = 1 << 20  # bits of a compile-time integer, which nothing needs
 
 
 class Expressions(Branches):
-    """Evaluates expressions."""
+    """Evaluates expressions. `builtins`: Python's own functions that kernels may use."""
+
+    builtins: Mapping[str, object] = {}
 
     def evaluate(self, node: ast.expr) -> object:
         handler = _HANDLERS.get(type(node))
@@ -112,11 +114,6 @@ class Expressions(Branches):
             help,
             node,
         )
-
-    @property
-    def builtins(self) -> Mapping[str, object]:
-        """Python's own functions that kernels may use."""
-        raise NotImplementedError
 
     # Operators
 
@@ -201,7 +198,8 @@ class Expressions(Branches):
     def relate(self, op: ast.cmpop, left: object, right: object) -> object:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
-            if isinstance(left, Value) or isinstance(right, Value) or (is_number(left) and is_number(right)):
+            plain = [isinstance(t, Value) or (is_number(t) and not isinstance(t, bool | Enum)) for t in (left, right)]
+            if any(plain) and (all(plain) or any(isinstance(t, Value) for t in (left, right))):
                 if left is not None and right is not None:
                     raise self.mistyped("type/operand", "'is' compares compile-time things; numbers compare with ==")
             equal = left is right or same(left, right)

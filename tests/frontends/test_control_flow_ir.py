@@ -243,6 +243,12 @@ def test_a_negative_step_counts_up() -> None:
     assert isinstance(loop, scf.ForOp)
 
 
+def test_a_persistent_loop_counts_as_it_is_written() -> None:
+    made = ir("for i in range(tile.bid(0), n, tile.num_blocks(0)):\n    tile.store(out, i, 1.0)")
+    assert ops(made)[:3] == ["tile.bid", "tile.num_blocks", "scf.for"]
+    assert not [name for name in ops(made) if name.startswith("arith")]
+
+
 def test_a_loop_that_never_runs_leaves_nothing() -> None:
     assert ops(ir("for i in range(4, 4):\n    tile.store(out, i, nonsense)")) == []
     assert ops(ir("while B > 4:\n    nonsense()", "B: tile.Const[int] = 0")) == []
