@@ -7,15 +7,22 @@ from collections.abc import Sequence
 from tileopt.backends.nvidia.targets import nvidia_target
 
 
-def compile_text(text: str, target: str) -> tuple[str, str]:
-    """(text of a module with `$TARGET`, target) -> (LLVM IR, PTX)."""
-    from tileopt.backends.nvidia.emit import emit_llvm, to_ptx
+def emit_text(text: str, target: str) -> str:
+    """(text of a module with `$TARGET`, target) -> LLVM IR: all that the simulator needs."""
+    from tileopt.backends.nvidia.emit import emit_llvm
     from tileopt.dialects.verifier import verify
     from tileopt.dialects.xdsl_compat import create_context, parse_module
 
     module = parse_module(create_context(), text.replace("$TARGET", target))
     verify(module)
-    llvm = emit_llvm(module, nvidia_target(target))
+    return emit_llvm(module, nvidia_target(target))
+
+
+def compile_text(text: str, target: str) -> tuple[str, str]:
+    """(text of a module with `$TARGET`, target) -> (LLVM IR, PTX)."""
+    from tileopt.backends.nvidia.emit import to_ptx
+
+    llvm = emit_text(text, target)
     return llvm, to_ptx(llvm, nvidia_target(target))
 
 

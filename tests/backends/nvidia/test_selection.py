@@ -33,7 +33,7 @@ TWO = "layout = #tile.layout<regs = [[1]], lanes = [[2], [4], [8], [16], [32]], 
 ONE = "layout = #tile.layout<regs = [], lanes = [[1], [2], [4], [8], [16]], warps = []>, shape = array<i64: 32>"
 PROVED = "bounds = #tile.bounds<proved []>"
 # One architecture for each set of conversions, roundings and float arithmetic that NVPTX tells apart.
-TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_120a")
 
 
 class Program:
