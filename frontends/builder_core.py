@@ -22,6 +22,7 @@ from tileopt.frontends.builder_values import (
     Operand,
     Value,
     Weak,
+    articles,
     constant_attr,
     default_dtype,
     describe,
@@ -63,7 +64,7 @@ class Core:
 
     def error(self, code: str, message: str, help: str | None = None) -> TileoptError:
         """A type error at the current place; the caller raises it."""
-        return KernelTypeError(code, message, location=self.location, help=help)
+        return KernelTypeError(code, articles(message), location=self.location, help=help)
 
     # Ops
 

@@ -6,6 +6,7 @@ Python's numbers are weak: beside a value they take its type, alone they are i64
 from __future__ import annotations
 
 import math
+import re
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,6 +65,11 @@ Operand = Value | Weak
 def describe(dtype: DType, shape: tuple[int, ...]) -> str:
     """How a message names a type: `f32 scalar`, `f32 tile of (128, 64)`."""
     return f"{dtype} tile of {shape}" if shape else f"{dtype} scalar"
+
+
+def articles(text: str) -> str:
+    """A message with the right article before the names of types: "an i64 scalar"."""
+    return re.sub(r"\b([Aa]) (?=[if]\d)", r"\1n ", text)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tileopt.dialects.diagnostics import CompileError, KernelTypeError, TileoptError, UnsupportedError
 from tileopt.frontends.builder import Array, Value, Weak
 from tileopt.frontends.builder_math import Functions
-from tileopt.frontends.builder_values import BOOL
+from tileopt.frontends.builder_values import BOOL, articles
 from tileopt.frontends.python.frames import Frame
 from tileopt.frontends.python.liveness import Names
 from tileopt.frontends.python.objects import is_number, name_of
@@ -60,7 +60,7 @@ class Base(ABC):
     ) -> CompileError:
         if node is not None:
             self.at(node)
-        return kind(code, message, location=self.builder.location, help=help)
+        return kind(code, articles(message), location=self.builder.location, help=help)
 
     def with_calls(self, error: TileoptError) -> TileoptError:
         """The error with a note for each call on the way to it."""

@@ -70,11 +70,11 @@ class Captures:
         if not any(s is scope and n == name for s, n, _ in self._namespaces):
             self._namespaces.append((scope, name, thing))
 
-    def _visit(self, function: types.FunctionType, seen: set[types.CodeType]) -> Iterator[str]:
+    def _visit(self, function: types.FunctionType, seen: set[int]) -> Iterator[str]:
         code = function.__code__
-        if code in seen:
+        if id(function) in seen:  # equal code may read other globals
             return
-        seen.add(code)
+        seen.add(id(function))
         self._codes.append((function, code, function.__defaults__))
         source = source_of(function)
         yield source.text

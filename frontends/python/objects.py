@@ -84,7 +84,7 @@ def name_of(thing: object) -> str:
     """How a message calls it."""
     match thing:
         case Value():
-            return f"a {thing}" if thing.dtype.name[0] not in "ifu" or not thing.is_scalar else f"a {thing}"
+            return f"a {thing}"
         case Array():
             return f"the array '{thing.name}'"
         case bool() | int() | float() | None:

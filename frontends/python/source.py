@@ -38,15 +38,17 @@ class FunctionSource:
         return place
 
 
-_SOURCES: dict[CodeType, FunctionSource] = {}
+# By identity, and with the code so that it lives: equal code may stand in several files.
+_SOURCES: dict[int, tuple[CodeType, FunctionSource]] = {}
 
 
 def source_of(function: FunctionType) -> FunctionSource:
     """The source of a function as it was when it was first asked for. Raises CompileError where there is none."""
-    found = _SOURCES.get(function.__code__)
+    code = function.__code__
+    found = _SOURCES.get(id(code))
     if found is None:
-        found = _SOURCES[function.__code__] = _read(function)
-    return found
+        found = _SOURCES[id(code)] = code, _read(function)
+    return found[1]
 
 
 def function_place(function: FunctionType) -> Location:

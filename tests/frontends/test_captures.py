@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from python_kernels import module
 
+from tileopt.frontends.python.source import source_of
+
 TEXT = """
 SCALE = 2.0
 UNRELATED = 1
@@ -70,6 +72,23 @@ def test_a_rebound_constant_is_noticed_and_forgotten_again() -> None:
     assert kernel.fingerprint() != first
     del names["SCALE"]
     kernel.fingerprint()
+
+
+def test_equal_code_in_two_files_is_told_apart() -> None:
+    text = "def helper():\n    return C\n"
+    first, second = module("C = 1\n" + text), module("C = 2\n" + text)
+    names = module(
+        """
+        @tile.kernel
+        def k(out: tile.Out):
+            tile.store(out, 0, f() + g())
+        """
+    )
+    names["f"], names["g"] = first["helper"], second["helper"]
+    before = names["k"].fingerprint()
+    second["C"] = 3
+    assert names["k"].fingerprint() != before
+    assert source_of(first["helper"]).file != source_of(second["helper"]).file
 
 
 def test_captured_variables_count() -> None:

@@ -672,6 +672,39 @@ def chained(a: tile.In, b: tile.In, c: tile.In, out: tile.Out, N: tile.Const[int
     tile.store(out, (0, 0), tile.mma(tile.transpose(tile.mma(x, y)).astype(tile.f16), z))
 
 
+@tile.kernel
+def multiply(x: tile.In, y: tile.In, out: tile.Out, N: tile.Const[int] = 4096):
+    i = tile.bid(0)
+    tile.store(out, i, tile.load(x, i, N) * tile.load(y, i, N))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", *EIGHTS])
+def test_products_of_narrow_floats_round_to_nearest_even(device: Device, rng: np.random.Generator, name: str) -> None:
+    bits = rng.integers(0, 256 if name in EIGHTS else 1 << 16, (2, 1 << 18))
+    x, y = bits.astype(np.uint8 if name in EIGHTS else np.uint16).view(dtype_of(name))
+    out = device.empty(x.size, x.dtype)
+    multiply[(x.size // 4096,)](device.put(x), device.put(y), out)
+    with np.errstate(all="ignore"):
+        wanted = (x.astype(np.float64) * y.astype(np.float64)).astype(x.dtype)
+    got = device.get(out)
+    different = (got != wanted) & ~(np.isnan(got.astype(np.float64)) & np.isnan(wanted.astype(np.float64)))
+    assert not different.any(), (x[different][:5], y[different][:5], got[different][:5], wanted[different][:5])
+
+
+@tile.kernel
+def columns(x: tile.In, out: tile.Out, total: tile.Out):
+    tile.store(out, (0, 0), tile.load(x, 0, 4)[:, None].broadcast_to((4, 4)))
+    tile.store(total, 0, tile.sum(tile.load(x, 0, 256)))
+
+
+def test_a_column_repeats_and_padding_adds_nothing(device: Device) -> None:
+    x = np.arange(16, dtype=np.float32)
+    out, total = device.empty((4, 4), np.float32), device.empty(1, np.float32)
+    columns[(1,)](device.put(x), out, total)
+    np.testing.assert_array_equal(device.get(out), np.repeat(np.arange(4), 4).reshape(4, 4))
+    assert device.get(total)[0] == 120
+
+
 def test_a_product_of_a_product(device: Device, rng: np.random.Generator) -> None:
     a, b, c = (rng.integers(-2, 3, (64, 64)).astype(np.float16) for _ in range(3))
     out = device.empty((64, 64), np.float32)
