@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
@@ -296,13 +297,14 @@ class GridRun:
             self.run(program.kernel.body.block, np.ones(self.count, np.bool_))
 
     def allowed(self) -> bool:
-        """Whether a launch would be let through: more than one block only where `tile.positive` holds."""
-        sizes = self.program.kernel.attributes.get("tile.positive")
-        if self.count <= 1 or not isinstance(sizes, DenseArrayBase):
-            return True
-        pairs = [int(n) for n in sizes.get_values()]
-        values = [self.dims[axis] if axis >= 0 else self.n for axis in pairs[1::2]]
-        return all(v >= 1 for v in values)
+        """Whether a launch would be let through: more than one block only where the sizes required are positive."""
+        texts = self.program.kernel.attributes.get("simt.requires")
+        for text in texts.data if isinstance(texts, ArrayAttr) else ():
+            assert isinstance(text, StringAttr)
+            array = SimpleNamespace(shape=self.dims)
+            if not eval(text.data, {"out": array, "n": self.n, "grid": self.grid}):
+                return False
+        return True
 
     def full(self, value: int) -> Numbers:
         return np.full(self.count, value, np.int64)

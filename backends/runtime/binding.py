@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tileopt.backends.runtime.arrays import ArrayInfo, Reader, reader_for
 from tileopt.backends.runtime.constants import const_key
@@ -12,6 +13,7 @@ from tileopt.backends.runtime.scalars import Scalar, scalar_for
 from tileopt.dialects.contracts import Missing, Parameter, ParamKind
 
 DEFAULT = -1  # the position of a value that the call does not give
+MAX_BYTES = 1 << 62  # of one array, also by its extents alone where they repeat elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +126,14 @@ def check_array(parameter: Parameter, info: ArrayInfo) -> None:
             "argument-rank",
             f"'{parameter.name}' is declared with rank {parameter.rank}, and an array of shape {info.shape} is given",
             help="reshape the array, or leave the parameter's rank open",
+        )
+
+
+def check_size(parameter: Parameter, info: ArrayInfo) -> None:
+    """Whether an array's extents, and their product, stay within what the compiler assumes of any array."""
+    if max(prod(info.shape), *info.shape, 0) * info.itemsize > MAX_BYTES:
+        raise launch_error(
+            "array-too-large",
+            f"'{parameter.name}' has shape {info.shape}, of more than 2^62 bytes",
+            help="pass a smaller view",
         )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from tileopt.backends.runtime.errors import launch_error
+from tileopt.backends.runtime.errors import launch_error, ownership_error
 
 Grid = tuple[int, int, int]
 
 _MAX_X = (1 << 31) - 1
 _MAX_YZ = 65535
-_MAX_BLOCKS = (1 << 63) - 1
+_MAX_BLOCKS = 1 << 48  # the compiler counts blocks, and multiplies the count by tile sizes, in 63 bits
 
 
 def normalise(grid: Any) -> Grid:
@@ -41,10 +42,26 @@ def normalise(grid: Any) -> Grid:
     return result[0], result[1] if len(result) > 1 else 1, result[2] if len(result) > 2 else 1
 
 
+def check_unused(grid: Grid, axes: Sequence[int], kernel: str) -> None:
+    """Whether the grid has extent 1 along the axes whose block id the kernel does not use. Raises LaunchOwnershipError.
+
+    Blocks that differ along such an axis only would all do the same, and write the same elements.
+    """
+    for axis in axes:
+        if grid[axis] > 1:
+            raise ownership_error(
+                "repeated-blocks",
+                f"{kernel} does not use axis {axis} of the grid, and the grid {grid} has extent {grid[axis]} there",
+                help=f"launch it with extent 1 along axis {axis}, or index by tile.bid({axis})",
+            )
+
+
 def check_cpu(grid: Grid) -> None:
-    """Whether blocks can be counted in 63 bits."""
-    if grid[0] * grid[1] * grid[2] > _MAX_BLOCKS:
-        raise launch_error("grid-too-large", f"the grid {grid} has more than 2^63 - 1 blocks")
+    """Whether blocks can be counted."""
+    if max(grid) > _MAX_X or grid[0] * grid[1] * grid[2] > _MAX_BLOCKS:
+        raise launch_error(
+            "grid-too-large", f"the grid {grid} has an extent of 2^31 or more, or more than 2^48 blocks"
+        )
 
 
 def check_cuda(grid: Grid) -> None:
@@ -58,3 +75,5 @@ def check_cuda(grid: Grid) -> None:
                 if axis
                 else "let each block do more, in a loop over range(bid, tiles, num_blocks)",
             )
+    if grid[0] * grid[1] * grid[2] > _MAX_BLOCKS:
+        raise launch_error("grid-too-large", f"the grid {grid} has more than 2^48 blocks")

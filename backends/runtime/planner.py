@@ -13,7 +13,7 @@ from tileopt.backends.runtime.binding import DEFAULT, BoundArray, BoundConst, Bo
 from tileopt.backends.runtime.conditions import ArrayView, compile_condition
 from tileopt.backends.runtime.constants import distinct
 from tileopt.backends.runtime.frameworks import current_stream_of
-from tileopt.backends.runtime.grid import check_cpu, check_cuda
+from tileopt.backends.runtime.grid import Grid, check_cpu, check_cuda, check_unused
 from tileopt.backends.runtime.placement import device_of, target_for
 from tileopt.backends.runtime.plan import (
     ArgumentBuffer,
@@ -71,6 +71,7 @@ def inspect(entry: Entry, flat: Sequence[Any]) -> Arrays:
         if isinstance(b, BoundArray):
             info = b.reader.inspect(flat[b.position])
             binding.check_array(b.parameter, info)
+            binding.check_size(b.parameter, info)
             check_ownership(b.parameter, info)
             found.append((b, info))
     return found
@@ -169,7 +170,7 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         scalars=tuple(writes),
         template=_with_defaults(template(artifact.params, shapes), fixed),
         run=run,
-        check_grid=check_cuda if on_gpu else check_cpu,
+        check_grid=_grid_check(artifact, on_gpu),
         device=device,
         stream_of=current_stream_of([b.reader.name for b, _ in arrays], device) if on_gpu else None,
         waits=tuple({info.stream for _, info in arrays if info.stream is not None}) if on_gpu else (),
@@ -177,6 +178,18 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         values=values,
         condition_scalars=tuple((w.parameter.name, w.position) for w in writes),
     )
+
+
+def _grid_check(artifact: Artifact, on_gpu: bool) -> Callable[[Grid], None]:
+    check, unused = check_cuda if on_gpu else check_cpu, tuple(artifact.report.get("unused_axes", ()))
+    if not unused:
+        return check
+
+    def run(grid: Grid) -> None:
+        check(grid)
+        check_unused(grid, unused, artifact.name)
+
+    return run
 
 
 def _with_defaults(words: bytes, fixed: Sequence[tuple[ScalarWrite, object]]) -> bytes:

@@ -44,7 +44,8 @@ def array_spec(info: ArrayInfo) -> ArraySpec:
         unit,
         tuple(DIVISOR[n & 15] for n in info.shape),
         tuple(DIVISOR[s & 15] for s in strides),
-        -_SMALL < low and high < _SMALL,
+        # A broadcast axis is long and reaches nowhere.
+        -_SMALL < low and high < _SMALL and all(n < _SMALL for n in info.shape),
     )
 
 

@@ -49,7 +49,7 @@ class Fact(NamedTuple):
 
 
 RangeOf: TypeAlias = Callable[[list[Interval]], Interval]
-Sizes: TypeAlias = frozenset[tuple[int, int]]  # extents (argument, axis) and integer arguments (argument, -1)
+Sizes = frozenset[tuple[int, int]]  # extents (argument, axis) and integer arguments (argument, -1)
 Handler: TypeAlias = "Callable[[KernelFacts, Operation], None]"
 HANDLERS: dict[type[Operation], Handler] = {}
 

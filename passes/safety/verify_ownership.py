@@ -4,9 +4,8 @@ A block owns the tiles of an owned array that it alone stores to: two different 
 and no block reads an element that another one may write. What cannot be proved is refused.
 
 Stamped on the kernel, for a launch to check: `tile.unused_axes`, the grid axes whose block id the kernel never asks for
-(their extent must be 1, or blocks would repeat each other's stores), and `tile.positive`, the extents and integer
-arguments that the proof divides by (a launch of more than one block needs them to be at least 1). For the report:
-`tile.ownership`, one line of proof for each store.
+(their extent must be 1, or blocks would repeat each other's stores), and added to `simt.requires`, that the extents and
+integer arguments that a proof divides by are at least 1. For the report: `tile.ownership`, a line of proof a store.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAtt
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import tile
-from tileopt.passes.analysis.facts import analyse
+from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
+from tileopt.passes.analysis.facts import Sizes, analyse
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
 
 UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
-POSITIVE = "tile.positive"  # kernel attribute: pairs of an argument and an axis (-1: a scalar) that must be at least 1
 OWNERSHIP = "tile.ownership"  # kernel attribute: how each store was proved
 
 
@@ -52,8 +51,8 @@ def verify_kernel(kernel: tile.Kernel) -> None:
     owned = OwnedAccesses(analyse(kernel), kernel, sorted(used))
     if not owned.stores:
         return
-    proofs, positive = owned.verify(), frozenset[tuple[int, int]]()
-    if proofs is None and (positive := owned.divisors()):
+    proofs, positive = owned.verify(), Sizes()
+    if proofs is None and (positive := _named(kernel, owned.divisors())):
         # A launch can check that what the kernel divides by is not 0.
         owned = OwnedAccesses(analyse(kernel, positive), kernel, sorted(used))
         proofs = owned.verify()
@@ -61,5 +60,32 @@ def verify_kernel(kernel: tile.Kernel) -> None:
         owned.refuse()
     kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
     kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
-    if positive:
-        kernel.attributes[POSITIVE] = DenseArrayBase.from_list(i64, [n for pair in sorted(positive) for n in pair])
+    _require(kernel, positive, used)
+
+
+def _named(kernel: KernelOp, sizes: Sizes) -> Sizes:
+    """The sizes of parameters with a name, which a launch can check."""
+    return frozenset(size for size in sizes if kernel.arg_attr(size[0], NAME) is not None)
+
+
+def _require(kernel: KernelOp, positive: Sizes, used: set[int]) -> None:
+    """Adds to what a launch checks: that the sizes are at least 1, unless one block runs, which meets no other.
+
+    An unused axis 0 is checked so too; the runtime looks at axes 1 and 2 only where a launch uses them.
+    """
+    found = kernel.attributes.get(REQUIRES)
+    texts = [t.data for t in found.data if isinstance(t, StringAttr)] if isinstance(found, ArrayAttr) else []
+    if 0 not in used:
+        texts.append("grid[0] == 1")
+    for index, axis in sorted(positive):
+        name = kernel.arg_name(index)
+        size = name if axis < 0 else f"{name}.shape[{axis}]"
+        texts.append(f"{size} >= 1 or grid[0] * grid[1] * grid[2] <= 1")
+    if texts:
+        kernel.attributes[REQUIRES] = ArrayAttr([StringAttr(t) for t in dict.fromkeys(texts)])
+
+
+def unused_axes(kernel: KernelOp) -> tuple[int, ...]:
+    """The grid axes along which a launch must have extent 1."""
+    axes = kernel.attributes.get(UNUSED_AXES)
+    return tuple(int(a) for a in axes.get_values()) if isinstance(axes, DenseArrayBase) else ()
