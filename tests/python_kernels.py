@@ -16,7 +16,7 @@ from tileopt.dialects.contracts import ArraySpec, ConstSpec, Missing, ParamKind,
 from tileopt.dialects.verifier import verify, walk
 
 _count = itertools.count()
-HEADER = "from __future__ import annotations\nimport math\nfrom tileopt import tile\n"
+HEADER = "from __future__ import annotations\nimport math\nfrom tileopt import simt, tile\n"
 
 
 def module(text: str) -> dict[str, Any]:
@@ -35,6 +35,21 @@ def kernel(body: str, parameters: str = "x: tile.In, out: tile.Out, n: int", bef
     text = (
         textwrap.dedent(before)
         + f"\n@tile.kernel{hints}\ndef k({parameters}):\n"
+        + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    )
+    return module(text + "\n")["k"]
+
+
+def simt_kernel(
+    body: str,
+    parameters: str = "x: simt.Slice, out: simt.DisjointSlice, n: int",
+    contract: str = "block=(64,)",
+    before: str = "",
+) -> Any:
+    """The kernel `k` of threads with this body."""
+    text = (
+        textwrap.dedent(before)
+        + f"\n@simt.kernel({contract})\ndef k({parameters}):\n"
         + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
     )
     return module(text + "\n")["k"]
@@ -67,7 +82,7 @@ def build(kernel: Any, **given: object) -> ModuleOp:
 
 def ops(module: ModuleOp) -> list[str]:
     """The names of the ops, without those of modules, kernels and constants."""
-    skipped = ("builtin.module", "tile.kernel", "tile.return", "arith.constant")
+    skipped = ("builtin.module", "tile.kernel", "tile.return", "simt.kernel", "simt.return", "arith.constant")
     return [op.name for op in walk(module) if op.name not in skipped]
 
 

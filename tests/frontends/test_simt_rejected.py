@@ -1,0 +1,227 @@
+"""Every SIMT program that is refused: with which code, at which line, and that the message says what is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from python_kernels import build, simt_kernel
+
+from tileopt import TileoptError
+
+PARAMETERS = "x: simt.Slice, out: simt.DisjointSlice, hist: simt.Atomic['u32'], m: simt.Slice['f32', 2], n: int"
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A body, and what its error has: the code, the line where the marker `#!` stands, and words of its text."""
+
+    body: str
+    code: str
+    words: tuple[str, ...] = ()
+    parameters: str = PARAMETERS
+    contract: str = "block=(64,)"
+    before: str = ""
+
+
+R = Rejected
+PROGRAMS = {
+    # Ownership
+    "store at a constant": R("out[0] = 1.0  #!", "ownership/foreign-index", ("'out'", "simt.thread_index()")),
+    "store at a scalar": R("out[n] = 1.0  #!", "ownership/foreign-index", ("simt.Atomic",)),
+    "store at an index from memory": R(
+        """
+        i = simt.thread_index()
+        j = simt.i64(x[i])
+        out[j] = 1.0  #!
+        """,
+        "ownership/foreign-index",
+    ),
+    "store in a plain loop": R(
+        """
+        for i in range(len(out)):
+            out[i] = 0.0  #!
+        """,
+        "ownership/foreign-index",
+    ),
+    "store in a loop with a break": R(
+        """
+        for i in range(len(out)):
+            if x[i] > 0.0:
+                break
+            out[i] = 0.0  #!
+        """,
+        "ownership/foreign-index",
+    ),
+    "update at a constant": R("out[3] += 1.0  #!", "ownership/foreign-index"),
+    "store through a window": R("out.window(4, 8)[2] = 1.0  #!", "ownership/foreign-index"),
+    "store by a helper": R(
+        "put(out, n)",
+        "ownership/foreign-index",
+        before="def put(out, i):\n    out[i] = 1.0  #!\n",
+    ),
+    "store to a Slice": R("x[simt.thread_index()] = 1.0  #!", "ownership/read-only", ("simt.DisjointSlice",)),
+    "store to a row of a Slice": R("m.row(0)[simt.thread_index()] = 1.0  #!", "ownership/read-only"),
+    "plain read of atomics": R("a = hist[0]  #!", "ownership/plain-access", ("simt.atomic_add(hist, i, 0)",)),
+    "plain store to atomics": R("hist[simt.thread_index()] = 1  #!", "ownership/plain-access", ("atomic_exch",)),
+    "plain update of atomics": R("hist[simt.thread_index()] += 1  #!", "ownership/plain-access"),
+    "atomic on a Slice": R("simt.atomic_add(x, 0, 1.0)  #!", "ownership/not-atomic", ("simt.Atomic",)),
+    "atomic on a DisjointSlice": R("simt.atomic_add(out, 0, 1.0)  #!", "ownership/not-atomic"),
+    # Indices and elements
+    "too many indices": R("a = x[n, n]  #!", "type/rank", ("2 indices", "rank 1")),
+    "too few indices of a store": R(
+        "out[simt.thread_index()] = 1.0  #!", "type/rank", parameters="out: simt.DisjointSlice['f32', 2]"
+    ),
+    "float index": R("a = x[1.5]  #!", "type/index", ("an integer",)),
+    "bool index": R("a = x[n > 0]  #!", "type/index", ("bool",)),
+    "negative index": R("a = x[-1]  #!", "type/index", ("len(x) - 1",)),
+    "slice": R("a = x[0:4]  #!", "unsupported/slice", ("x.window(i, count)",)),
+    "run-time slice": R("a = x[n:]  #!", "unsupported/slice", ("window",)),
+    "new axis": R("a = x[None]  #!", "unsupported/index"),
+    "store of another type": R("out[simt.thread_index()] = n  #!", "type/store", ("f32(value)",)),
+    "store of an array": R("out[simt.thread_index()] = x  #!", "type/operand", ("x[i]",)),
+    "array as a number": R("a = x + 1.0  #!", "type/operand", ("x[i]",)),
+    "row as a number": R("a = m.row(0) * 2.0  #!", "type/operand", ("a part of the array 'm'",)),
+    "truth of an array": R("if x: pass  #!", "type/condition"),
+    "truth of a row": R("if m.row(0): pass  #!", "type/condition"),
+    "row of rank 1": R("a = x.row(0)  #!", "type/rank", ("2 axes",)),
+    "unknown attribute": R("a = x.size  #!", "name/attribute", ("'x'",)),
+    "attribute of a scalar": R("a = simt.thread_index().x  #!", "name/attribute", ("'x'",)),
+    "index of a scalar": R("a = n[0]  #!", "type/operand", ("cannot be indexed",)),
+    "store to a tuple": R("a = (1, 2)\na[0] = 3  #!", "unsupported/assignment"),
+    "loop over an array": R("for v in x: pass  #!", "unsupported/iteration", ("range(len(x))",)),
+    # Shared memory
+    "shared of run-time extent": R("s = simt.shared(n)  #!", "type/constant", ("simt.Const[int]",)),
+    "shared of no extent": R("s = simt.shared((4, 0))  #!", "type/extent"),
+    "shared of an unknown type": R("s = simt.shared(4, 'f31')  #!", "type/dtype", ("simt.f32",)),
+    "shared outside": R("s = simt.shared((4, 8))\na = s[0, 8]  #!", "bounds/outside", ("index 8", "axis 1")),
+    "huge shared": R("s = simt.shared((2048, 1024))  #!", "limits/shared", ("2097152",)),
+    "dynamic without bytes": R("s = simt.dynamic_shared(4)  #!", "limits/dynamic-shared", ("shared_bytes=",)),
+    "dynamic past the end": R(
+        "s = simt.dynamic_shared(4, 'f32', offset=8)  #!", "limits/dynamic-shared", ("byte 24", "16 bytes"),
+        contract="block=64, shared_bytes=16",
+    ),
+    "dynamic out of line": R(
+        "s = simt.dynamic_shared(1, 'f32', offset=2)  #!", "type/shared", contract="block=64, shared_bytes=16"
+    ),
+    "window outside shared": R("s = simt.shared(8)\nw = s.window(4, 5)  #!", "bounds/outside"),
+    # Ids, warps, atomics, bits
+    "axis of a block": R("a = simt.thread_idx(3)  #!", "type/axis", ("0, 1 and 2",)),
+    "axis of a grid": R("a = simt.block_idx(-1)  #!", "type/axis"),
+    "run-time axis": R("a = simt.thread_idx(n)  #!", "type/constant"),
+    "stride to a float": R("for i in simt.grid_stride(1.5): pass  #!", "type/operand", ("integer",)),
+    "width of a shuffle": R("a = simt.shuffle(n, 0, width=12)  #!", "type/width", ("power of two",)),
+    "float lane": R("a = simt.shuffle(n, 0.5)  #!", "type/operand", ("a lane is an integer",)),
+    "shuffle of an array": R("a = simt.shuffle(x, 0)  #!", "type/operand"),
+    "match of a narrow type": R("a = simt.match_any(simt.i16(n))  #!", "type/operand", ("32 or 64 bits",)),
+    "unknown reduction": R("a = simt.warp_reduce(n, 'mean')  #!", "type/reduction", ("'mean'",)),
+    "bits of a float reduced": R("a = simt.warp_reduce(1.0, 'xor')  #!", "type/operand"),
+    "unknown lane mask": R("a = simt.lane_mask('ne')  #!", "type/operand", ("'ne'",)),
+    "bits of a float": R("a = simt.popc(1.5)  #!", "type/operand", ("popc()",)),
+    "bitcast to another width": R("a = simt.bitcast(n, 'f32')  #!", "type/bitcast"),
+    "unknown order": R("simt.atomic_add(hist, 0, 1, order='seq_cst')  #!", "type/atomic", ("acq_rel",)),
+    "unknown scope": R("simt.fence('warp')  #!", "type/atomic", ("scope",)),
+    "atomic value of another type": R("simt.atomic_add(hist, 0, n)  #!", "type/store", ("u32(value)",)),
+    "atomic bits of floats": R(
+        "simt.atomic_xor(a, 0, 1.0)  #!", "type/atomic", ("f32",), parameters="a: simt.Atomic['f32']"
+    ),
+    "atomic count of signed": R(
+        "simt.atomic_inc(a, 0, 7)  #!", "type/atomic", ("unsigned",), parameters="a: simt.Atomic['i32']"
+    ),
+    "atomic on bytes": R(
+        "simt.atomic_add(a, 0, 1)  #!", "type/atomic", ("16, 32 and 64",), parameters="a: simt.Atomic['u8']"
+    ),
+    "missing argument": R("simt.atomic_add(hist, 0)  #!", "type/arguments", ("value",)),
+    "tile function": R("a = tile.load(x, 0, 4)  #!", "unsupported/call", ("x[i]",)),
+    "tile id": R("a = tile.bid(0)  #!", "unsupported/call", ("simt.block_idx(axis)",)),
+    "printf": R("simt.printf('%f', n)  #!", "unsupported/printf"),
+    "print": R("print(n)  #!", "unsupported/builtin"),
+    "recursion": R(
+        "a = f(n)", "unsupported/recursion", ("'f' calls itself",), before="def f(n):\n    return f(n - 1)  #!\n"
+    ),
+    "unknown function": R("a = simt.thread_indx()  #!", "name/attribute", ("thread_index",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rejected(name: str) -> None:
+    program = PROGRAMS[name]
+    with pytest.raises(TileoptError) as caught:
+        build(simt_kernel(program.body, program.parameters, program.contract, program.before))
+    error = caught.value
+    text = str(error)
+    assert error.code == program.code, text
+    assert error.location is not None, text
+    assert error.location.source is not None and "#!" in error.location.source, text
+    for word in program.words:
+        assert word in text, text
+
+
+# Contracts: refused where the kernel is defined, at the decorator's line where a relation is wrong.
+
+CONTRACTS = {
+    "block of nothing": ("block=()", "kernel/contract", "one to three"),
+    "block of floats": ("block=(1.5,)", "kernel/contract", "positive integers"),
+    "block of four axes": ("block=(1, 1, 1, 1)", "kernel/contract", "one to three"),
+    "block too large": ("block=(64, 64)", "kernel/contract", "4096"),
+    "block above its bound": ("block=256, max_block=128", "kernel/contract", "128"),
+    "rank of a grid": ("block=64, grid_rank=4", "kernel/contract", "grid_rank"),
+    "two bounds": ("max_block=64, launch_bounds=64", "kernel/contract", "max_block"),
+    "cluster too large": ("block=64, cluster=(32,)", "kernel/contract", "16"),
+    "bytes below zero": ("block=64, shared_bytes=-1", "kernel/contract", "shared_bytes"),
+    "architecture": ("block=64, min_arch='hopper'", "kernel/contract", "sm_80"),
+    "requires a number": ("block=64, requires=5", "kernel/contract", "relations"),
+    "relation that is no string": ("block=64, requires=[5]", "contract/syntax", "string"),
+    "relation without sense": ("block=64, requires=['len(x) =']", "contract/syntax", "not an expression"),
+    "relation of nothing": ("block=64, requires=['len(x)']", "contract/relation", "not a comparison"),
+    "relation of or": ("block=64, requires=['n > 0 or n < 5']", "contract/relation", "not a comparison"),
+    "relation of a call": ("block=64, requires=['abs(n) > 0']", "contract/syntax", "abs(n)"),
+    "relation of a fraction": ("block=64, requires=['n / 2 > 0']", "contract/syntax", "//"),
+    "relation of a float": ("block=64, requires=['n > 0.5']", "contract/syntax", "0.5"),
+    "relation of a bool": ("block=64, requires=['n > True']", "contract/syntax", "True"),
+    "relation of an unknown name": ("block=64, requires=['len(xs) > 0']", "contract/name", "'xs'"),
+    "relation of an array": ("block=64, requires=['x > 0']", "contract/name", "len(x)"),
+    "length of a scalar": ("block=64, requires=['len(n) > 0']", "contract/name", "not an array"),
+    "relation of a float scalar": ("block=64, requires=['a > 0']", "contract/name", "f32"),
+    "run-time axis in a relation": ("block=64, requires=['x.shape[n] > 0']", "contract/syntax", "axis"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_contract_rejected(name: str) -> None:
+    contract, code, word = CONTRACTS[name]
+    with pytest.raises(TileoptError) as caught:
+        simt_kernel("pass", "x: simt.Slice, out: simt.DisjointSlice, n: int, a: simt.f32", contract)
+    assert caught.value.code == code, str(caught.value)
+    assert word in str(caught.value)
+    if code.startswith("contract/"):
+        assert caught.value.location is not None
+        assert "requires=" in (caught.value.location.source or "")
+
+
+@pytest.mark.parametrize(
+    ("relation", "code"),
+    [("x.shape[1] > 0", "contract/axis"), ("x.shape[-2] > 0", "contract/axis"), ("C > 4", "contract/false"),
+     ("1 // (C - 4) > 0", "contract/false"), ("D > 0", "contract/name")],
+)  # fmt: skip
+def test_relation_rejected_for_a_specialisation(relation: str, code: str) -> None:
+    made = simt_kernel(
+        "pass", "x: simt.Slice, C: simt.Const[int] = 4, D: simt.Const[str] = 'a'", f"block=64, requires=[{relation!r}]"
+    )
+    with pytest.raises(TileoptError) as caught:
+        build(made)
+    assert caught.value.code == code
+    assert caught.value.location is not None and relation in (caught.value.location.source or "")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [("x", "kernel/annotation"), ("x: simt.Slice['f31']", "kernel/annotation"), ("block: int", "kernel/parameters"),
+     ("x: simt.Slice = 3", "kernel/parameters"), ("*x: simt.Slice", "kernel/parameters"),
+     ("x: list", "kernel/annotation")],
+)  # fmt: skip
+def test_parameters_rejected(parameters: str, code: str) -> None:
+    with pytest.raises(TileoptError) as caught:
+        simt_kernel("pass", parameters)
+    assert caught.value.code == code
+    assert "simt" in str(caught.value) or code == "kernel/parameters"
