@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -118,7 +119,7 @@ def products(quick: bool) -> Iterator[Row]:
                 b = b.t()
             out = poisoned(a)
             theirs, third = torch.empty_like(out), torch.empty_like(out)
-            bm, bn, bk = 128, 128, 32
+            bm, bn, bk = 128, 256, 64
             grid = (tileopt.cdiv(n, bm), tileopt.cdiv(n, bn))
 
             def by_triton(n: int = n, a: Tensor = a, b: Tensor = b, third: Tensor = third) -> None:
@@ -151,7 +152,7 @@ def attentions(quick: bool) -> Iterator[Row]:
                     return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
             rivals: dict[str, Launch] = {
-                "tileopt": lambda: attention[(length // 64, heads)](*flat, scale, D=d, CAUSAL=causal),
+                "tileopt": lambda: attention[(length // 128, heads)](*flat, scale, BM=128, BN=128, D=d, CAUSAL=causal),
                 "cuDNN": cudnn,
                 "triton": lambda: triton_kernels.attention[(length // 128, heads)](
                     q, k, v, third, length, scale, D=d, BM=128, BN=64, CAUSAL=causal, num_warps=8, num_stages=3
@@ -163,6 +164,44 @@ def attentions(quick: bool) -> Iterator[Row]:
             work = 4.0 * heads * length**2 * d * (0.5 if causal else 1.0)
             name = f"attention d{d} {length}{' causal' if causal else ''}"
             yield finish(Row(name, "TFLOP/s"), work, rivals, out[:, :2], reference)
+
+
+@tile.kernel
+def nothing_3(a: tile.In, b: tile.In, out: tile.Out):
+    pass
+
+
+@tile.kernel
+def nothing_19(
+    a: tile.In, b: tile.In, c: tile.In, d: tile.In, e: tile.In, f: tile.In, g: tile.In, h: tile.In, i: tile.In,
+    j: tile.In, k: tile.In, m: tile.In, n: tile.In, o: tile.In, p: tile.In, q: tile.In, r: tile.In, s: tile.In,
+    out: tile.Out,
+):  # fmt: skip
+    pass
+
+
+def launches(console: Console) -> None:
+    """Microseconds that a launch keeps the host: empty kernels beside PyTorch's smallest addition and Triton's."""
+    small = [torch.zeros(16, device="cuda") for _ in range(19)]
+    rivals: dict[str, Launch] = {
+        "tileopt, 3 arguments": lambda: nothing_3[1](*small[:3]),
+        "tileopt, 19 arguments": lambda: nothing_19[1](*small),
+        "torch.add": lambda: torch.add(small[0], small[1], out=small[2]),
+        "triton, 4 arguments": lambda: triton_kernels.add[(1,)](small[0], small[1], small[2], 16, BLOCK=16),
+    }
+    table = Table("launch", "us")
+    for name, launch in rivals.items():
+        launch()
+        torch.cuda.synchronize()
+        best = math.inf
+        for _ in range(20):
+            start = time.perf_counter()
+            for _ in range(200):
+                launch()
+            best = min(best, (time.perf_counter() - start) / 200 * 1e6)
+            torch.cuda.synchronize()
+        table.add_row(name, f"{best:.2f}")
+    console.print(table)
 
 
 def show(rows_: list[Row], console: Console) -> None:
@@ -190,6 +229,8 @@ def main(quick: bool = False, only: str = "") -> None:
         "products": lambda: products(quick),
         "attention": lambda: attentions(quick),
     }
+    if only in "launch":
+        launches(console)
     done: list[Row] = []
     for name, part in parts.items():
         if only not in name:
@@ -200,4 +241,5 @@ def main(quick: bool = False, only: str = "") -> None:
                 torch.cuda.empty_cache()
         except Exception as error:  # one part's failure must not cost the others their figures
             console.print(f"{name}: {type(error).__name__}: {error}", markup=False)
-    show(done, console)
+    if done:
+        show(done, console)
