@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 TRIPLE = "nvptx64-nvidia-cuda"
 LOCK = threading.Lock()
+_HALF_ARITHMETIC = re.compile(r"= (?:f(?:add|sub|mul) |call \w+ @llvm\.(?:fma|m\w+um)\.)[^\n]*(?:half|bfloat)")
 
 
 def emit_llvm(module: ModuleOp, target: Target) -> str:
@@ -30,7 +32,7 @@ def to_ptx(llvm_text: str, target: Target) -> str:
     """PTX of one LLVM module. The text must be of `emit_llvm`: LLVM ends the process on what it cannot select."""
     import llvmlite.binding as llvm
 
-    machine, builder = llvm_machine(target.name)
+    machine, builder = llvm_machine(target.name, pairs=_HALF_ARITHMETIC.search(llvm_text) is not None)
     with LOCK:
         try:
             module = llvm.parse_assembly(llvm_text)
@@ -60,8 +62,9 @@ def _initialize() -> None:
 
 
 @lru_cache(maxsize=32)
-def llvm_machine(name: str) -> tuple[Any, Any]:
-    """LLVM's machine and pass builder for a target."""
+def llvm_machine(name: str, *, pairs: bool = False) -> tuple[Any, Any]:
+    """LLVM's machine and pass builder for a target. `pairs`: join scalars of 16 bits to pairs, which one instruction
+    combines; looking for them costs a third of the time."""
     import llvmlite.binding as llvm
 
     _initialize()
@@ -71,6 +74,6 @@ def llvm_machine(name: str) -> tuple[Any, Any]:
     )
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_unrolling = True
-    options.slp_vectorization = False
+    options.slp_vectorization = pairs
     options.loop_vectorization = False
     return machine, llvm.create_pass_builder(machine, options)

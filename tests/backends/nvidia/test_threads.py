@@ -94,3 +94,13 @@ def test_long_functions_are_called_once_defined() -> None:
     _, ptx = compile_text(unary("math.powf %v, %v : TYPE", "f64"), "sm_80")
     assert ptx.count(".func") >= 1 and ".extern" not in ptx
     assemble(ptx, "sm_80")
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_pairs_of_16_bits_are_combined_at_once(element: str) -> None:
+    contract = " {tile.contract = #tile.contract<align = 16, unit = 0, shape = [16], stride = [1]>}"
+    text = unary("arith.mulf %v, %v : TYPE", element).replace("bounds =", "vector = 2 : i64, bounds =")
+    text = text.replace(f"{element}, shared>, %y", f"{element}, shared>{contract}, %y")
+    text = text.replace(f"{element}, owned>)", f"{element}, owned>{contract})")
+    _, ptx = compile_text(text, "sm_90a")
+    assert f"mul.rn.{element}x2" in ptx or f"mul.{element}x2" in ptx
