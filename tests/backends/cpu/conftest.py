@@ -68,10 +68,10 @@ class Program:
 
 
 def compile_text(text: str, name: str = "k") -> Program:
-    """By the backend that the test asked for (see `either_way`)."""
+    """By the backend that the test asked for (see the fixtures below)."""
     module = parse_module(create_context(), text)
     module.verify()
-    llvm = emit_module(module, CpuBackend(COROUTINES[-1]))
+    llvm = emit_module(module, BACKENDS[-1])
     return Program(text, llvm, name, jit.load(llvm, name))
 
 
@@ -138,15 +138,30 @@ class Writer:
         return compile_text(self.text())
 
 
-COROUTINES = [False]
+class ScalarBackend(CpuBackend):
+    """Fragments as scalars, as on a GPU: what all targets share must be right for every width."""
+
+    def chunk_width(self, registers: int) -> int:
+        return 1
+
+
+BACKENDS = [CpuBackend()]
 
 
 @pytest.fixture(params=["phases", "coroutines"])
 def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Runs a test with threads as loops between meetings, and with each thread a coroutine."""
-    COROUTINES.append(request.param == "coroutines")
+    BACKENDS.append(CpuBackend(coroutines=request.param == "coroutines"))
     yield
-    COROUTINES.pop()
+    BACKENDS.pop()
+
+
+@pytest.fixture(params=["vectors", "scalars"])
+def both_widths(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs a test with fragments in vectors and in scalars."""
+    BACKENDS.append(ScalarBackend() if request.param == "scalars" else CpuBackend())
+    yield
+    BACKENDS.pop()
 
 
 @pytest.fixture(scope="session")

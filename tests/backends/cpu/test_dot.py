@@ -11,6 +11,8 @@ import pytest
 from tileopt.dialects.layout import Layout, SharedLayout, coalesced
 from tileopt.dialects.tile_types import BufferType
 
+pytestmark = pytest.mark.usefixtures("both_widths")
+
 IR = {
     "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64), "i8": np.dtype(np.int8), "i32": np.dtype(np.int32), "i64": np.dtype(np.int64),
@@ -68,8 +70,8 @@ def program(
 ROW, COLUMN = (0, 1), (1, 0)
 
 
-@pytest.mark.parametrize("block", [(1, 1), (4, 4), (2, 16), (16, 1)])
-@pytest.mark.parametrize(("order_a", "order_b"), [(ROW, ROW), (COLUMN, COLUMN), (ROW, COLUMN), (COLUMN, ROW)])
+@pytest.mark.parametrize("block", [(4, 4), (2, 8)])
+@pytest.mark.parametrize(("order_a", "order_b"), [(ROW, ROW), (COLUMN, COLUMN)])
 @pytest.mark.parametrize("swizzle", [(0, 0, 0, 0), (3, 2, 4, 0), (0, 0, 0, 4), (2, 1, 3, 0, 8)])
 def test_orders(cpu: Any, block: tuple[int, int], order_a: Any, order_b: Any, swizzle: Any) -> None:
     m, n, k = 64, 32, 32
@@ -79,7 +81,7 @@ def test_orders(cpu: Any, block: tuple[int, int], order_a: Any, order_b: Any, sw
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (5, 20, 3), (33, 7, 17), (16, 65, 9)])
-@pytest.mark.parametrize("block", [(1, 1), (4, 4), (2, 8)])
+@pytest.mark.parametrize("block", [(1, 1), (2, 8)])
 def test_odd_extents(cpu: Any, m: int, n: int, k: int, block: tuple[int, int]) -> None:
     la, lb = SharedLayout((m, k), ROW), SharedLayout((k, n), ROW)
     run, shared = program(cpu, "f32", "f32", (m, n, k), la, lb, blocked(m, n, block))

@@ -13,6 +13,8 @@ from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.layout import Layout, SharedLayout, coalesced
 from tileopt.dialects.tile_types import BufferType
 
+pytestmark = pytest.mark.usefixtures("both_widths")
+
 
 @st.composite
 def layouts(draw: st.DrawFn) -> Layout:
@@ -34,7 +36,7 @@ def layouts(draw: st.DrawFn) -> Layout:
     return Layout(shape, regs, tuple(bases["lane"]), tuple(bases["warp"]))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(layout=layouts(), axis=st.integers(0, 1), element=st.sampled_from(["i32", "i64"]))
 def test_coordinates(cpu: Any, layout: Layout, axis: int, element: str) -> None:
     """Each thread writes the coordinates of its registers to its own row."""
@@ -71,8 +73,7 @@ SHARED = [
 
 
 @pytest.mark.parametrize("shared", SHARED, ids=str)
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bool"])
-@pytest.mark.parametrize("spread", [((0, 1), 4), ((1, 0), 2), ((0, 1), 1)])
+@pytest.mark.parametrize(("dtype", "spread"), [("f32", ((0, 1), 4)), ("bool", ((1, 0), 2)), ("f16", ((0, 1), 1))])
 def test_places_in_shared_memory(cpu: Any, shared: SharedLayout, dtype: str, spread: Any) -> None:
     """A tile is written where the layout says, and read back from there by another layout."""
     d, shape = DTYPES[dtype], shared.shape

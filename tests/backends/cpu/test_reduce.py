@@ -10,6 +10,8 @@ import pytest
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.layout import Layout, coalesced
 
+pytestmark = pytest.mark.usefixtures("both_widths")
+
 Array = np.ndarray[Any, Any]
 LAYOUTS = {
     "one chunk": coalesced((32, 16), (0, 1), 4, 1),
@@ -62,9 +64,11 @@ INTEGER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("kind", ["sum", "prod", "max", "min", "and", "or", "xor", "umax", "umin"])
+KINDS = ["sum", "prod", "max", "min", "and", "or", "xor", "umax", "umin"]
+CASES = [(name, axis, "min") for name in LAYOUTS for axis in (0, 1)] + [("phantoms", 1, kind) for kind in KINDS]
+
+
+@pytest.mark.parametrize(("name", "axis", "kind"), CASES)
 def test_integers(cpu: Any, name: str, axis: int, kind: str) -> None:
     layout = LAYOUTS[name]
     x = np.random.default_rng(2).integers(-(1 << 31), 1 << 31, layout.shape, dtype=np.int64).astype(np.int32)
