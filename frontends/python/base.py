@@ -16,6 +16,8 @@ from tileopt.frontends.python.liveness import Names
 from tileopt.frontends.python.objects import is_number, name_of
 
 UNROLL_LIMIT = 4096  # copies of one loop's body
+COPIES_LIMIT = 1 << 16  # copies of bodies in one kernel
+SEQUENCE_LIMIT = 1 << 16  # elements of a compile-time tuple
 
 
 def close_match(name: str, known: Iterable[str]) -> str | None:
@@ -32,6 +34,7 @@ class Base(ABC):
     def __init__(self, builder: Functions) -> None:
         self.builder = builder
         self.frames: list[Frame] = []
+        self.copies = 0  # of the bodies of unrolled loops
 
     @property
     def frame(self) -> Frame:

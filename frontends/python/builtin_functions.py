@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value
+from tileopt.frontends.python.base import SEQUENCE_LIMIT
 from tileopt.frontends.python.objects import Range, is_number, name_of
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def _items(interpreter: Calls, thing: Any, name: str) -> tuple[object, ...]:
     if isinstance(thing, tuple):
         return thing
     if isinstance(thing, Range) and all(isinstance(b, int) for b in (thing.start, thing.stop, thing.step)):
-        return tuple(range(thing.start, thing.stop, thing.step))  # type: ignore[arg-type]
+        numbers = range(thing.start, thing.stop, thing.step)  # type: ignore[arg-type]
+        if len(numbers) > SEQUENCE_LIMIT:
+            raise interpreter.fail("limits/sequence", f"{name}() of {len(numbers)} numbers")
+        return tuple(numbers)
     raise interpreter.unsupported(
         "iteration", f"{name}() goes over tuples and constant ranges, not over {name_of(thing)}"
     )

@@ -14,7 +14,7 @@ from tileopt.frontends.builder import Value
 from tileopt.frontends.builder_values import F32, I64
 from tileopt.frontends.python import MARK
 from tileopt.frontends.python import builtin_functions as own
-from tileopt.frontends.python.expressions import Expressions
+from tileopt.frontends.python.expressions import Expressions, foreign_dtype
 from tileopt.frontends.python.frames import Exit, Frame, Path
 from tileopt.frontends.python.liveness import NONE, Liveness, analyse
 from tileopt.frontends.python.objects import (
@@ -271,17 +271,9 @@ class Calls(Expressions):
             return DTYPES[thing]
         if isinstance(thing, type) and thing in _PYTHON_TYPES:
             return _PYTHON_TYPES[thing]
-        if type(thing).__module__.startswith("numpy") or getattr(thing, "__module__", "") in ("numpy", "ml_dtypes"):
-            import numpy as np
-
-            from tileopt.dialects.dtypes import from_numpy
-
-            try:
-                found = from_numpy(np.dtype(thing))  # type: ignore[call-overload]
-            except TypeError:
-                found = None
-            if found is not None:
-                return found
+        found = foreign_dtype(thing)
+        if found is not None:
+            return found
         raise self.mistyped(
             "type/dtype", f"{what} must be an element type, not {name_of(thing)}", f"for example {self.track}.f32"
         )

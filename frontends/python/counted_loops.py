@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.builder_values import BOOL, I64, ir_type
-from tileopt.frontends.python.base import UNROLL_LIMIT
+from tileopt.frontends.python.base import COPIES_LIMIT, UNROLL_LIMIT
 from tileopt.frontends.python.carried import carry
 from tileopt.frontends.python.frames import Exit, Key, Loop, Path, Retype
 from tileopt.frontends.python.loop_bodies import TRIES, Body, LoopBodies, name_values
@@ -68,6 +68,10 @@ class CountedLoops(LoopBodies):
         """The body for `things[index:]`."""
         head = self.frame.liveness.live_at_head(node)
         for at in range(index, len(things)):
+            self.copies += 1
+            if self.copies > COPIES_LIMIT:
+                help = "use range(): the copies of nested loops multiply"
+                raise self.fail("limits/unroll", f"more than {COPIES_LIMIT} copies of loop bodies", help, node)
             self.bind(node.target, things[at])
             self.block(node.body, head)
             path = self.frame.path

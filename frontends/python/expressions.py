@@ -9,10 +9,10 @@ from enum import Enum
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tileopt.dialects.dtypes import DType
+from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
 from tileopt.frontends.builder import SYMBOLS, Array, Value
 from tileopt.frontends.builder_arith import FOLDS
-from tileopt.frontends.python.base import close_match
+from tileopt.frontends.python.base import SEQUENCE_LIMIT, close_match
 from tileopt.frontends.python.branches import Branches
 from tileopt.frontends.python.frames import Frame
 from tileopt.frontends.python.objects import (
@@ -99,6 +99,9 @@ class Expressions(Branches):
 
     def captured(self, thing: Any, name: str, node: ast.AST) -> object:
         """A thing from outside the kernel, which must be constant."""
+        dtype = foreign_dtype(thing)
+        if dtype is not None:
+            return dtype
         if type(thing).__module__ == "numpy" and hasattr(thing, "item") and getattr(thing, "ndim", 1) == 0:
             thing = thing.item()
         if thing is None or is_number(thing) or isinstance(thing, _KNOWN) or callable(thing) or is_record(thing):
@@ -145,6 +148,10 @@ class Expressions(Branches):
         if numbers and kind in ("shl", "pow") and isinstance(left, int) and isinstance(right, int) and right > 0:
             if left.bit_length() * right > _BIG:
                 raise self.fail("limits/integer", f"{left} {SYMBOLS[kind]} {right} is too large")
+        if sequences and not numbers and kind == "mul":
+            size, times = (len(left), right) if isinstance(left, tuple | str) else (len(right), left)
+            if isinstance(times, int) and size * times > SEQUENCE_LIMIT:
+                raise self.fail("limits/sequence", f"a sequence of {size * times} elements")
         try:
             result = FOLDS[kind](left, right)
         except ZeroDivisionError:
@@ -406,6 +413,30 @@ _BUILTIN_HELP = {
     "filter": "write a loop",
     "sorted": "write the order out",
 }
+
+
+def foreign_dtype(thing: object) -> DType | None:
+    """NumPy's, ml_dtypes' or PyTorch's name of an element type, as ours."""
+    if type(thing).__module__ == "torch":
+        return _TORCH.get(str(thing))
+    if not isinstance(thing, type) and "dtype" not in type(thing).__name__.lower():
+        return None
+    module = thing.__module__ if isinstance(thing, type) else type(thing).__module__
+    if module.partition(".")[0] not in ("numpy", "ml_dtypes"):
+        return None
+    import numpy as np
+
+    try:
+        return from_numpy(np.dtype(thing))  # type: ignore[call-overload]
+    except TypeError:
+        return None
+
+
+_TORCH = {f"torch.{name}": DTYPES[ours] for name, ours in (
+    ("bool", "bool"), ("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"), ("uint8", "u8"),
+    ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"), ("float16", "f16"), ("bfloat16", "bf16"),
+    ("float32", "f32"), ("float64", "f64"), ("float8_e4m3fn", "f8e4m3fn"), ("float8_e5m2", "f8e5m2"),
+)}  # fmt: skip
 
 
 def _python_builtins() -> Mapping[str, object]:

@@ -328,6 +328,18 @@ def test_names_from_around_the_kernel() -> None:
     assert [name for name in ops(made) if name.startswith("arith")] == ["arith.addf", "arith.mulf", "arith.mulf"]
 
 
+def test_types_by_their_names_elsewhere() -> None:
+    made = ir(
+        """
+        a = tile.zeros(8, np.float16).astype(NARROW).astype("f64").astype(int)
+        tile.static_assert(a.dtype == np.int64 and NARROW == tile.bf16)
+        tile.store(out, 0, a.astype(np.float32))
+        """,
+        before="import ml_dtypes\nimport numpy as np\nNARROW = ml_dtypes.bfloat16\n",
+    )
+    assert ops(made)[-1] == "tile.store"
+
+
 def test_every_op_knows_its_line() -> None:
     made = ir(
         """

@@ -249,6 +249,17 @@ PROGRAMS = {
     "loop over a number": R("for i in n:  #!\n    pass", "unsupported/iteration", ("range(n)",)),
     "float range": R("for i in range(1.5):  #!\n    pass", "type/operand", ("integer",)),
     "step zero": R("for i in range(0, 4, 0):  #!\n    pass", "type/operand", ("step",)),
+    "copies that multiply": R(
+        """
+        for i in tile.static_range(1000):
+            for j in tile.static_range(1000):  #!
+                pass
+        """,
+        "limits/unroll",
+        ("65536",),
+    ),
+    "huge tuple": R("a = (1, 2) * 10**9  #!", "limits/sequence", ("2000000000",)),
+    "huge range": R("a = tuple(range(10**9))  #!", "limits/sequence", ("1000000000",)),
     "run-time static_range": R("for i in tile.static_range(n):  #!\n    pass", "type/constant", ("static_range",)),
     "too many copies": R("for i in tile.static_range(100000):  #!\n    pass", "limits/unroll", ("4096",)),
     "returning a value": R("return 1  #!", "kernel/returns", ("store",)),
@@ -350,6 +361,12 @@ def test_rejected(name: str) -> None:
     assert "#!" in snippet[0] and snippet[1].strip() == "^", text
     for word in program.words:
         assert word in text, text
+
+
+def test_nested_too_deeply() -> None:
+    with pytest.raises(TileoptError) as caught:
+        build(kernel(f"a = {' + '.join(['n'] * 900)}"))
+    assert caught.value.code == "limits/depth" and caught.value.location is not None
 
 
 def test_there_are_enough() -> None:
