@@ -9,7 +9,7 @@ from tileopt.backends.llvm.emitter import Emitter
 from tileopt.backends.llvm.types import memory_type
 from tileopt.backends.llvm.values import View
 from tileopt.dialects.diagnostics import UnsupportedError
-from tileopt.dialects.tile_types import DYNAMIC, ViewType
+from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
 
 class CpuEmitter(Emitter):
@@ -31,6 +31,8 @@ class Argument:
         return f"{self.type} {self.attributes}{self.name}"
 
 
+# The runtime lets no owned array of a launch overlap another, and what is shared is only read.
+_PROMISES = {Access.OWNED.value: "noalias ", Access.SHARED.value: "noalias readonly "}
 GRID = tuple(f"i64 %g{axis}" for axis in "xyz")
 
 
@@ -46,8 +48,7 @@ def define_arguments(emitter: Emitter) -> list[Argument]:
         contract = emitter.kernel.contract(index)
         rank = range(type_.rank)
         unit = None if contract is None else contract.unit_axis
-        # The runtime lets no owned array of a launch overlap another, and what is shared is only read.
-        out.append(Argument("ptr", "noalias " if type_.owned else "noalias readonly ", f"%a{index}"))
+        out.append(Argument("ptr", _PROMISES.get(type_.access.data, ""), f"%a{index}"))
         out += [Argument("i64", "", f"%a{index}.n{axis}") for axis in rank]
         out += [Argument("i64", "", f"%a{index}.s{axis}") for axis in rank]
         emitter.values[argument] = View(

@@ -15,7 +15,7 @@ import pytest
 from tileopt.backends.cpu import jit
 from tileopt.backends.cpu.backend import CpuBackend
 from tileopt.backends.llvm.emitter import emit_module
-from tileopt.dialects.dtypes import DTYPES, from_numpy
+from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.layout import Layout
 from tileopt.dialects.xdsl_compat import create_context, parse_module
@@ -79,10 +79,8 @@ def layout_text(layout: Layout) -> str:
     return str(LayoutAttr.of(layout))
 
 
-def ir_type(dtype: np.dtype[Any]) -> str:
-    found = from_numpy(dtype)
-    assert found is not None
-    return str(found.ir)
+def shape_text(layout: Layout) -> str:
+    return f"array<i64: {', '.join(map(str, layout.shape))}>" if layout.shape else "array<i64>"
 
 
 class Writer:
@@ -113,7 +111,7 @@ class Writer:
     ) -> None:
         self.line(
             f"%{result} = simt.fragment_load %{view}[{', '.join(offsets)}] {{layout = {layout_text(layout)}, "
-            f"shape = array<i64: {', '.join(map(str, layout.shape))}>{more}}} : {type_} -> "
+            f"shape = {shape_text(layout)}{more}}} : {type_} -> "
             f"vector<{layout.registers}x{element}>"
         )
 
@@ -122,7 +120,7 @@ class Writer:
     ) -> None:
         self.line(
             f"simt.fragment_store %{value}, %{view}[{', '.join(offsets)}] {{layout = {layout_text(layout)}, "
-            f"shape = array<i64: {', '.join(map(str, layout.shape))}>{more}}} : "
+            f"shape = {shape_text(layout)}{more}}} : "
             f"vector<{layout.registers}x{element}>, {type_}"
         )
 

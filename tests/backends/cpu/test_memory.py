@@ -177,3 +177,25 @@ def test_grid_of_three_axes(cpu: Any) -> None:
     out_ = np.full((3, 4, 5), -1, np.int64)
     w.compile()(out_, grid=(3, 4, 5))
     np.testing.assert_array_equal(out_, np.arange(60).reshape(5, 4, 3).T)
+
+
+def test_rank_zero(cpu: Any) -> None:
+    """One element without axes: every thread reads it, one writes it."""
+    layout = Layout((), (), ((),) * 5, ((),))
+    w = cpu.Writer(threads=64)
+    x = w.view("x", "f32", 0, unit=None)
+    out = w.view("out", "f32", 0, unit=None, owned=True)
+    w.load("v", "x", x, [], layout, "f32")
+    w.line("%r = arith.addf %v, %v : vector<1xf32>")
+    w.store("r", "out", out, [], layout, "f32")
+    x_, out_ = cpu.guarded(np.array(1.5, np.float32)), cpu.guarded(np.array(0, np.float32))
+    w.compile()(x_, out_)
+    assert out_ == 3
+
+
+def test_an_empty_grid_does_nothing(cpu: Any) -> None:
+    layout = coalesced((32,), (0,), 1, 1)
+    program = copy_program(cpu, "f32", layout, 0, "masked [0]")
+    out = np.full(4, 7, np.float32)
+    program(np.zeros(4, np.float32), out, 0, grid=(0, 3, 0))
+    assert (out == 7).all()
