@@ -13,7 +13,7 @@ from tileopt.frontends.builder_math import Functions
 from tileopt.frontends.builder_values import BOOL, articles
 from tileopt.frontends.python.frames import Frame
 from tileopt.frontends.python.liveness import Names
-from tileopt.frontends.python.objects import is_number, name_of
+from tileopt.frontends.python.objects import Items, is_number, name_of
 
 UNROLL_LIMIT = 4096  # copies of one loop's body
 COPIES_LIMIT = 1 << 16  # copies of bodies in one kernel
@@ -92,6 +92,10 @@ class Base(ABC):
     def length(self, thing: object) -> object:
         """`len(thing)` of what is neither a tuple nor a tile."""
         raise self.mistyped("type/operand", f"{name_of(thing)} has no length")
+
+    def items(self, thing: object) -> Items | None:
+        """What a loop takes of a thing at run time, where it has elements then."""
+        return thing if isinstance(thing, Items) else None
 
     # Conversions
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python.base import SEQUENCE_LIMIT
-from tileopt.frontends.python.objects import Range, is_number, name_of
+from tileopt.frontends.python.objects import Items, Range, is_number, name_of
 
 if TYPE_CHECKING:
     from tileopt.frontends.python.calls import Calls
@@ -156,14 +156,36 @@ def _tuple(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 def _enumerate(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
     _count(interpreter, "enumerate", args, 1, 2)
     start = interpreter.known_int(args[1] if len(args) == 2 else kwargs.get("start", 0), "the start of enumerate()")
+    items = interpreter.items(args[0])
+    if items is not None:
+        return Items(items.count, lambda i: (interpreter.operate("add", i, start), items.take(i)))
     return tuple(enumerate(_items(interpreter, args[0], "enumerate"), start))
 
 
 def _zip(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    together = [interpreter.items(a) for a in args]
+    if any(items is not None for items in together):
+        return _zip_at_run_time(interpreter, args, [items for items in together if items is not None], kwargs)
     groups = [_items(interpreter, a, "zip") for a in args]
     if kwargs.get("strict") and len({len(g) for g in groups}) > 1:
         raise interpreter.fail("type/arguments", "zip() of tuples that differ in length")
     return tuple(zip(*groups, strict=False))
+
+
+def _zip_at_run_time(
+    interpreter: Calls, args: Sequence[Any], together: Sequence[Items], kwargs: Mapping[str, Any]
+) -> Items:
+    """As far as the shortest reaches."""
+    if len(together) != len(args):
+        raise interpreter.unsupported("iteration", "zip() of arrays and things that are unrolled")
+    if kwargs.get("strict"):
+        raise interpreter.unsupported(
+            "iteration", "zip(strict=True) of arrays", "require it: requires=['len(x) == len(y)']"
+        )
+    count: Any = together[0].count
+    for items in together[1:]:
+        count = _extreme("min")(interpreter, (count, items.count), {})
+    return Items(count, lambda i: tuple(items.take(i) for items in together))
 
 
 def _reversed(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:

@@ -7,8 +7,8 @@ bool which says that something left.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Block
 
@@ -18,8 +18,9 @@ from tileopt.frontends.builder_values import BOOL, I64, ir_type
 from tileopt.frontends.python.base import COPIES_LIMIT, UNROLL_LIMIT
 from tileopt.frontends.python.carried import carry
 from tileopt.frontends.python.frames import Exit, Key, Loop, Path, Retype
+from tileopt.frontends.python.liveness import assigned
 from tileopt.frontends.python.loop_bodies import TRIES, Body, LoopBodies, name_values
-from tileopt.frontends.python.objects import Poison, Range, Unset, name_of
+from tileopt.frontends.python.objects import Items, Poison, Range, Unset, name_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class _Bounds:
     trips: int | None
     first: Value | int = 0
     stride: Value | int | None = None
+    take: Callable[[Value], object] | None = None  # what the loop variable is, if not the number
 
 
 class CountedLoops(LoopBodies):
@@ -44,6 +46,10 @@ class CountedLoops(LoopBodies):
         self.at(node.iter)
         if isinstance(things, Range) and not things.unrolled:
             self._rolled(node, things)
+            return
+        items = self.items(things)
+        if items is not None:
+            self._over(node, items)
             return
         if isinstance(things, Range):
             things = tuple(range(things.start, things.stop, things.step))  # type: ignore[arg-type]
@@ -86,7 +92,20 @@ class CountedLoops(LoopBodies):
         if not isinstance(node.target, ast.Name):
             self.at(node.target)
             raise self.mistyped("type/unpack", "range() gives one number at a time")
-        bounds = self._bounds(things)
+        self._count(node, self._bounds(things))
+
+    def _over(self, node: ast.For, items: Items) -> None:
+        """The loop variables of a loop over elements end with it."""
+        self._count(node, replace(self._bounds(Range(0, items.count, 1)), take=items.take))
+        out, path = self.frame.liveness.live_after(node), self.frame.path
+        for name in assigned([node.target]) & out:
+            path.env[name] = Poison(
+                "name/maybe-unset",
+                f"'{name}' is not kept after the loop over {name_of(items)}",
+                "copy it to another variable in the loop",
+            )
+
+    def _count(self, node: ast.For, bounds: _Bounds) -> None:
         if bounds.trips == 0:
             return
         before = self.frame.path
@@ -122,7 +141,6 @@ class CountedLoops(LoopBodies):
         """The body of a counted loop, with the types that its variables turn out to have."""
         types: dict[Key, DType] = {}
         base = self.frame.path
-        assert isinstance(node.target, ast.Name)
         names = self.frame.liveness.changes[node]
         around = self.guesses()
         for _ in range(TRIES):
@@ -143,7 +161,7 @@ class CountedLoops(LoopBodies):
                     if bounds.stride is not None:
                         product = self.builder.binary("mul", index, bounds.stride)
                         thing = self.builder.binary("add", bounds.first, product)
-                    self.bind(node.target, thing)
+                    self.bind(node.target, thing if bounds.take is None else bounds.take(thing))
                     body.index = thing
                     self.block(node.body, self.frame.liveness.live_at_head(node))
                     self.leave_body(node, body, base, always=bounds.trips is not None, arguments=arguments)
@@ -206,6 +224,8 @@ class CountedLoops(LoopBodies):
     def _loop_variable(self, node: ast.For, bounds: _Bounds, body: Body, before: Path, reached: Value | None) -> None:
         """After the loop its variable keeps its last value. Where the loop did not run it is what it was before, or,
         where it was nothing, one step before the start."""
+        if bounds.take is not None:
+            return
         assert isinstance(node.target, ast.Name)
         name, path = node.target.id, self.frame.path
         out = self.frame.liveness.live_after(node)

@@ -44,6 +44,14 @@ class Range:
     unrolled: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What a loop takes one after the other at run time: `take(i)` for each i from 0 to `count`."""
+
+    count: Value | int
+    take: Callable[[Value], object]
+
+
 @dataclass(frozen=True)
 class Closure:
     """A function that stands in the kernel's own source."""
@@ -77,7 +85,7 @@ def is_record(thing: object) -> bool:
     return params is not None and bool(params.frozen) and not isinstance(thing, _OURS)
 
 
-_OURS = (Value, Array, DType, Poison, Range, Closure, BoundMethod)
+_OURS = (Value, Array, DType, Poison, Range, Items, Closure, BoundMethod)
 
 
 def name_of(thing: object) -> str:
@@ -99,6 +107,8 @@ def name_of(thing: object) -> str:
             return f"the type {thing.name}"
         case Range():
             return "a range"
+        case Items():
+            return "the elements of arrays"
         case Closure() | FunctionType():
             return f"the function '{thing.name if isinstance(thing, Closure) else thing.__name__}'"
         case Enum():

@@ -11,7 +11,7 @@ from tileopt.frontends.builder_memory import Buffer, Memory, Part
 from tileopt.frontends.builder_simt import SimtBuilder
 from tileopt.frontends.python.base import close_match
 from tileopt.frontends.python.expressions import _BINARY
-from tileopt.frontends.python.objects import BoundMethod, name_of
+from tileopt.frontends.python.objects import BoundMethod, Items, name_of
 from tileopt.frontends.python.track import TrackInterpreter, signature_of
 from tileopt.frontends.simt_python.functions import FUNCTIONS
 from tileopt.frontends.simt_python.intrinsics import INTRINSICS
@@ -101,6 +101,11 @@ class SimtInterpreter(TrackInterpreter):
 
     # Elements
 
+    def items(self, thing: object) -> Items | None:
+        if isinstance(thing, Array | Part) and thing.rank:
+            return Items(self._extent(thing, 0), lambda i: self._take(thing, [i]))  # type: ignore[arg-type]
+        return super().items(thing)
+
     def memory(self, thing: object, what: str) -> Memory:
         """An array, shared memory or a part of one."""
         if isinstance(thing, Array | Part):
@@ -134,13 +139,16 @@ class SimtInterpreter(TrackInterpreter):
             if isinstance(thing, Value):
                 raise self.mistyped("type/operand", f"a {thing} cannot be indexed")
             return super().subscript(thing, index, node)
-        places = self.index(index, thing)
-        if len(places) < thing.rank:
-            part: Memory = thing
-            for place in places:
-                part = self.threads.fix(part, 0, place)
-            return part
-        return self.threads.element(thing, places)
+        return self._take(thing, self.index(index, thing))
+
+    def _take(self, memory: Memory, places: Sequence[Value | Weak]) -> object:
+        """An element, or where there are fewer indices than axes, a part."""
+        if len(places) >= memory.rank:
+            return self.threads.element(memory, places)
+        part = memory
+        for place in places:
+            part = self.threads.fix(part, 0, place)
+        return part
 
     def _target(self, target: ast.Subscript) -> tuple[Memory, list[Value | Weak]]:
         thing = self.evaluate(target.value)

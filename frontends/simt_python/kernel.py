@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+_LAUNCHERS = 1024  # that a kernel keeps: programs whose grids never repeat must not grow
+
+
 class SimtKernel(Kernel):
     """A kernel of the SIMT track."""
 
@@ -35,6 +38,7 @@ class SimtKernel(Kernel):
         self.contract = contract
         self._captures = Captures(function)
         self._variants: dict[tuple[Any, int], SimtKernel] = {}
+        self._launchers: dict[Any, Launcher] = {}
         self._seen: tuple[str, str] = ("", "")
         self._check_requirements()
 
@@ -68,6 +72,17 @@ class SimtKernel(Kernel):
 
     def __getitem__(self, key: Any) -> Launcher:
         """The kernel on a grid of blocks: `kernel[grid]`, or `kernel[grid, block]` where the contract says no block."""
+        try:
+            return self._launchers[key]
+        except KeyError:
+            if len(self._launchers) >= _LAUNCHERS:
+                self._launchers.clear()
+            found = self._launchers[key] = self._launcher(key)
+            return found
+        except TypeError:  # a list, which has no hash
+            return self._launcher(key)
+
+    def _launcher(self, key: Any) -> Launcher:
         grid, block = split_launch(key, self.contract, self.name)
         return Launcher(self._variant(block, grid_axes(grid, self.contract, self.name)), grid)
 

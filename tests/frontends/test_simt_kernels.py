@@ -365,6 +365,39 @@ def test_elementwise_functions_are_those_of_the_tile_track() -> None:
     assert {"math.exp", "math.fma", "math.powf"} <= set(names)
 
 
+# Loops over elements
+
+
+def test_a_loop_over_elements_counts_them() -> None:
+    body = """
+        total = 0.0
+        for i, (v, w) in enumerate(zip(x, m.row(n))):
+            if v < 0.0:
+                continue
+            total += v * w * i
+        out[simt.thread_index()] = total
+    """
+    made = built(body)
+    (loop,) = find(made, "scf.for")
+    assert [v.owner.name for v in loop.operands[:3]] == ["arith.constant", "arith.minsi", "arith.constant"]  # type: ignore[union-attr]
+    loads = find(made, "simt.element_load")
+    assert {op.operands[-1] for op in loads} == {loop.regions[0].block.args[0]} and len(loads) == 2
+
+
+def test_a_loop_over_rows_and_one_that_ends_early() -> None:
+    body = """
+        last = 0.0
+        for row in m:
+            for v in row:
+                if v > 1.0:
+                    break
+                last = v
+        out[simt.thread_index()] = last
+    """
+    names = ops(built(body))
+    assert names.count("scf.for") == 1 and names.count("scf.while") == 1 and names.count("simt.element_load") == 1
+
+
 # Control flow and stores that are let through
 
 
@@ -469,6 +502,7 @@ def test_the_block_comes_from_the_contract_or_the_launch() -> None:
 def test_variants_are_made_once() -> None:
     made = simt_kernel("out[simt.thread_index()] = 1.0", contract="")
     assert made[5, 64].kernel is made[(6,), (64,)].kernel
+    assert made[5, 64].kernel is made[5, [64]].kernel is made[[6], [64]].kernel
     assert made[5, 64].kernel is not made[5, 128].kernel
     assert made[5, 64].kernel.fingerprint() != made[5, 128].kernel.fingerprint()
     assert made[5, 64].kernel.fingerprint() is made[5, 64].kernel.fingerprint()

@@ -89,7 +89,20 @@ PROGRAMS = {
     "attribute of a scalar": R("a = simt.thread_index().x  #!", "name/attribute", ("'x'",)),
     "index of a scalar": R("a = n[0]  #!", "type/operand", ("cannot be indexed",)),
     "store to a tuple": R("a = (1, 2)\na[0] = 3  #!", "unsupported/assignment"),
-    "loop over an array": R("for v in x: pass  #!", "unsupported/iteration", ("range(len(x))",)),
+    "loop over an element": R("for v in x[n]: pass  #!", "unsupported/iteration", ("f32 scalar",)),
+    "loop over atomics": R("for v in hist: pass  #!", "ownership/plain-access"),
+    "loop variable of elements after the loop": R(
+        """
+        v = 0.0
+        for v in x:
+            pass
+        out[simt.thread_index()] = v  #!
+        """,
+        "name/maybe-unset",
+        ("copy it",),
+    ),
+    "zip of an array and a tuple": R("for v in zip(x, (1, 2)): pass  #!", "unsupported/iteration"),
+    "strict zip": R("for v in zip(x, x, strict=True): pass  #!", "unsupported/iteration", ("len(x) == len(y)",)),
     # Shared memory
     "shared of run-time extent": R("s = simt.shared(n)  #!", "type/constant", ("simt.Const[int]",)),
     "shared of no extent": R("s = simt.shared((4, 0))  #!", "type/extent"),
