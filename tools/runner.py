@@ -84,15 +84,21 @@ class Runner:
             raise Failed(*errors)
 
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
+        from tileopt.passes.invariants import check, holds
+
+        debug = os.environ.get("TILEOPT_VERIFY") == "1"  # hand-written IR need not be what the pipeline makes
         for each in passes:
             if self.print_before:
                 self._dump(f"Before {each.name}", module)
+            ready = debug and holds(each.name, module, "before")
             with self.timer.measure(each.name), guarded(f"pass '{each.name}'", f"pass/{each.name}"):
                 each.apply(self.ctx, module)
             if self.print_after:
                 self._dump(f"After {each.name}", module)
             if self.verify_each:
                 self.verify(module, each.name)
+            if ready:
+                check(each.name, module, "after")
 
     def print(self, module: ModuleOp) -> str:
         from xdsl.printer import Printer
