@@ -8,6 +8,8 @@ from tileopt.backends.nvidia.atoms.table import atoms_of
 from tileopt.dialects.target import Atom, Feature, Target
 
 KIB = 1024
+# Of the largest tile, in each thread: 128 bytes of f32 are enough loads in flight, and leave room for what follows.
+TILE_REGISTERS = 32
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def gpu(
         features=features,
         atoms=(*extra, *atoms_of(arch)),
         default_warps=default_warps,
+        tile_registers=TILE_REGISTERS,
         shared_bytes=shared_kib * KIB,
         default_stages=stages,
         ptx=ptx,

@@ -98,7 +98,8 @@ class MapTensorCores(ModulePass):
             m, n = tile_shape(op.acc.type)
             best.append((self.atom_of(op, target, given), m, n))
         warps = choose_warps(target, best, given)
-        if given is None and target.tile_registers is not None:
+        # On a GPU products decide alone: their accumulators fill a thread's registers on purpose.
+        if given is None and target.tile_registers is not None and not (products and target.kind == "cuda"):
             warps = warps_for_tiles(kernel, warps, target.tile_registers, target.max_threads)
         for op in products:
             if op.atom is None:
