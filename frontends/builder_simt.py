@@ -57,6 +57,7 @@ class SimtBuilder(Warps):
         attributes = self._attributes()
         with self.into(self.entry):
             self.emit(simt.Return, [], [])
+        self._drop_unused_memory()
         self.splice_head()
         remove_unused(self.entry)
         self._check_stores()
@@ -65,6 +66,13 @@ class SimtBuilder(Warps):
         module = ModuleOp([kernel])
         module.location = self._place()
         return module
+
+    def _drop_unused_memory(self) -> None:
+        """A loop whose variables change type is read again, and asks for its shared memory again."""
+        for op in tuple(self.head.ops):
+            if isinstance(op, simt.AllocShared) and op.result.first_use is None:
+                op.detach()  # type: ignore[no-untyped-call]
+                op.erase()
 
     def _check_stores(self) -> None:
         for op, array, place in self.stores:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -266,6 +267,20 @@ def test_shared_memory_stands_at_the_head_under_its_name() -> None:
     assert len(find(made, "simt.barrier")) == 2 and len(find(made, "simt.sync_warp")) == 1
     assert find(made, "simt.fence")[0].properties["scope"] == StringAttr("block")
     assert "simt.manual_barriers" in kernel_of(made).attributes
+
+
+def test_a_loop_that_is_read_twice_takes_its_memory_once() -> None:
+    body = """
+        total = 0
+        for j in range(n):
+            s = simt.shared(4)
+            s[0] = x[j]
+            simt.barrier()
+            total = total + s[0]
+        out[simt.thread_index()] = total
+    """
+    made = built(body)
+    assert len(find(made, "simt.alloc_shared")) == 1 and len(find(made, "simt.element_store")) == 2
 
 
 def test_dynamic_shared_memory() -> None:
@@ -559,3 +574,48 @@ def test_equal_code_in_two_files_has_two_sources() -> None:
     texts = [f"@simt.kernel(block={n})\ndef k(x: simt.Slice): pass\n" for n in (32, 64)]
     places = [module(text)["k"].location for text in texts]
     assert places[0].file != places[1].file
+
+
+def test_the_builder_alone() -> None:
+    """As its own documentation says: another frontend needs nothing else."""
+    from tileopt.dialects.contracts import ArraySpec, Parameter, ParamKind
+    from tileopt.dialects.verifier import verify
+    from tileopt.frontends.builder_simt import SimtBuilder
+    from tileopt.frontends.launch_contract import make_contract
+
+    parameters = (Parameter("x", ParamKind.IN), Parameter("out", ParamKind.INOUT))
+    spec = ArraySpec("f32", 1, 16, 0)
+    contract = make_contract(block=(256,), requires=["len(x) == len(out)"])
+    builder = SimtBuilder("scale", parameters, {"x": spec, "out": spec}, contract)
+    x, out = builder.array("x"), builder.array("out")
+    i = builder.thread_index()
+
+    def write() -> tuple[()]:
+        builder.set_element(out, [i], builder.binary("mul", 2.0, builder.element(x, [i])))
+        return ()
+
+    builder.if_(builder.compare("lt", i, builder.extent(out, 0)), write)
+    made = builder.finish()
+    verify(made)
+    assert ops(made)[-5:] == ["scf.if", "simt.element_load", "arith.mulf", "simt.element_store", "scf.yield"]
+    assert str(kernel_of(made).attributes["simt.requires"]) == '["len(x) == len(out)"]'
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "simt-language.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=[str(i) for i in range(len(EXAMPLES))])
+def test_the_documented_kernels_are_kernels(text: str) -> None:
+    lines = [line for line in text.splitlines() if "[" not in line.partition("(")[0] or line[:1] in " @"]
+    kernels = [thing for thing in module("\n".join(lines)).values() if hasattr(thing, "contract")]
+    assert kernels
+    for made in kernels:
+        build(made.fixed(block=None if made.contract.block else (64,)))
+
+
+def test_the_documentation_names_every_function() -> None:
+    from tileopt.frontends.simt_python.functions import FUNCTIONS, SHARED_NAMES
+
+    for name in set(FUNCTIONS) - set(SHARED_NAMES) - {"printf"}:
+        assert re.search(rf"\b{name}\b", DOCS.read_text()), name
