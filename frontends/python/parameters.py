@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tileopt.frontends.python.source import FunctionSource
 
 
+MAX_RANK = 32  # of an array
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayKind:
     """An array parameter with its element type and rank, where they are given."""
@@ -44,7 +47,7 @@ class ArrayParameter:
         dtype: str | None = None
         rank: int | None = None
         for part in items:
-            if isinstance(part, int) and not isinstance(part, bool) and rank is None:
+            if isinstance(part, int) and not isinstance(part, bool) and rank is None and 0 <= part <= MAX_RANK:
                 rank = part
             elif isinstance(part, str | DType) and str(part) in DTYPES and dtype is None and rank is None:
                 dtype = str(part)

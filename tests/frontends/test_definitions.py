@@ -41,6 +41,8 @@ def test_parameter_kinds() -> None:
         ("x: list[int]", "kernel/annotation", "list"),
         ("x: nonsense", "kernel/annotation", "nonsense"),
         ("x: tile.In['f31']", "kernel/annotation", "f31"),
+        ("x: tile.In[1000000000]", "kernel/annotation", "1000000000"),
+        ("x: tile.In[-1]", "kernel/annotation", "-1"),
         ("x: tile.In = 3", "kernel/parameters", "default"),
         ("*x: tile.In", "kernel/parameters", "*x"),
         ("**x: tile.In", "kernel/parameters", "*x"),
