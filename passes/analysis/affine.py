@@ -200,8 +200,9 @@ def monomial_bounds(monomial: Monomial, of: Bounds = own_bounds) -> Interval:
 
 def _nested_name(e: Expr) -> str:
     """As an operand of an operator."""
-    whole = len(e.terms) == 1 and next(iter(e.terms.values())) in (1, -1) and not str(e).startswith("-")
-    return str(e) if whole or e.value is not None else f"({e})"
+    text = str(e)
+    whole = len(e.terms) == 1 and ("*" not in text or 1 in e.terms.values()) and not text.startswith("-")
+    return text if whole or e.value is not None else f"({text})"
 
 
 def _term_name(name: str, factor: int) -> str:
