@@ -119,6 +119,8 @@ class Block:
             return np.full(self.threads, text == "true", dtype)
         if text.startswith("0x"):
             return np.full(self.threads, _float(text, type_), dtype)
+        if type_ in ("half", "bfloat", "float", "double"):
+            return np.full(self.threads, float(text), dtype)
         return np.full(self.threads, int(text) % (1 << (8 * np.dtype(dtype).itemsize)), dtype)
 
     # --- memory ----------------------------------------------------------------------------------------------------
@@ -184,12 +186,20 @@ def _signed(value: Array) -> Array:
     return value.view(np.dtype(f"i{value.dtype.itemsize}"))
 
 
+def _sdiv(a: Array, b: Array) -> Array:
+    x, y = _signed(a).astype(object), _signed(b).astype(object)
+    pairs = zip(x, y, strict=True)
+    quotient = np.array([abs(p) // abs(q) * (-1 if (p < 0) != (q < 0) else 1) for p, q in pairs])
+    return quotient.astype(_signed(a).dtype).view(a.dtype)
+
+
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "and": lambda a, b: a & b,
     "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b, "shl": lambda a, b: a << b, "lshr": lambda a, b: a >> b,
     "ashr": lambda a, b: (_signed(a) >> _signed(b)).view(a.dtype), "udiv": lambda a, b: a // b,
-    "urem": lambda a, b: a % b, "fadd": lambda a, b: a + b, "fsub": lambda a, b: a - b, "fmul": lambda a, b: a * b,
-    "fdiv": lambda a, b: a / b,
+    "urem": lambda a, b: a % b, "sdiv": _sdiv,
+    "srem": lambda a, b: a - _sdiv(a, b) * b, "fadd": lambda a, b: a + b, "fsub": lambda a, b: a - b,
+    "fmul": lambda a, b: a * b, "fdiv": lambda a, b: a / b,
 }  # fmt: skip
 _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "ult": lambda a, b: a < b, "ule": lambda a, b: a <= b,
@@ -289,6 +299,8 @@ class Kernel:
             type_, operands = _typed(rest)
             a, b = (block.value(type_, o) for o in _split(operands))
             return _BINARY[word](a, b).astype(a.dtype)
+        if word == "fneg":
+            return -block.value(*_typed(rest))
         if word in ("icmp", "fcmp"):
             predicate, _, rest = rest.partition(" ")
             type_, operands = _typed(rest)
@@ -391,15 +403,33 @@ def _call(kernel: Kernel, block: Block, rest: str) -> Any:
         return None
     if name.startswith("llvm.nvvm.shfl.sync.bfly"):
         return arguments[1][np.arange(block.threads) ^ arguments[2].astype(np.int64)]
+    if name.startswith("llvm.nvvm."):
+        return _nvvm(name.removeprefix("llvm.nvvm."), arguments)
     kind = name.split(".")[1]
     if kind in ("smin", "smax"):
         choose = np.minimum if kind == "smin" else np.maximum
         return choose(_signed(arguments[0]), _signed(arguments[1])).view(arguments[0].dtype)
     if kind in ("umin", "umax"):
         return (np.minimum if kind == "umin" else np.maximum)(*arguments)
+    if kind in ("maximum", "minimum"):  # NaN where one is
+        return (np.maximum if kind == "maximum" else np.minimum)(*arguments)
     if kind == "fma":
         wide = [a.astype(np.float64) for a in arguments]
         return (wide[0] * wide[1] + wide[2]).astype(arguments[0].dtype)
+    raise NotImplementedError(name)
+
+
+def _nvvm(name: str, arguments: list[Any]) -> Any:
+    """What functions of libdevice use; approximate ones are exact here."""
+    wide = [a.astype(np.float64) for a in arguments]
+    if name.startswith("saturate"):
+        return np.clip(np.nan_to_num(arguments[0]), 0, 1).astype(np.float32)
+    if name.startswith("ex2.approx"):
+        return np.exp2(wide[0]).astype(np.float32)
+    if name.startswith("fma.rm"):  # rounds down
+        exact = wide[0] * wide[1] + wide[2]
+        near = exact.astype(np.float32)
+        return np.where(near > exact, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float32)
     raise NotImplementedError(name)
 
 
@@ -446,6 +476,10 @@ def _asm(kernel: Kernel, block: Block, rest: str) -> Any:
         results = _copy(block, instruction, parts, names, active)
     elif root == "ldmatrix":
         results = _ldmatrix(block, instruction, parts, names)
+    elif root in ("ex2", "lg2", "sqrt", "rsqrt") and "approx" in instruction:
+        x = names[parts[1]].astype(np.float64)
+        exact = {"ex2": np.exp2, "lg2": np.log2, "sqrt": np.sqrt, "rsqrt": lambda v: 1 / np.sqrt(v)}[root](x)
+        results = [_bytes(exact.astype(np.float32))]
     elif root == "cvt":
         results = _convert(instruction, parts, names)
     elif root == "mma":
