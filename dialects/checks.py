@@ -18,7 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.encodings import LayoutAttr, layout_of
+from tileopt.dialects.layout import Layout
 from tileopt.dialects.tile_types import BufferType, check_element, tile_shape
 
 MAX_ELEMENTS = 1 << 20  # of one tile; CUDA Tile IR and Triton have the same limit
@@ -73,6 +74,20 @@ def check_tile(type_: Attribute, what: str) -> None:
             check_layout(type_.encoding, type_.get_shape(), what)
         elif not isinstance(type_.encoding, NoneAttr):
             raise VerifyException(f"{what} is encoded by {type_.encoding}; a tile's encoding is #tile.layout")
+
+
+def layouts_of(source: Attribute, result: Attribute) -> tuple[Layout, Layout] | None:
+    """The layouts of an op's source and result, None where none are assigned yet."""
+    found = [t for t in (source, result) if isinstance(t, TensorType) and isinstance(t.encoding, LayoutAttr)]
+    if len(found) == 1:
+        raise VerifyException("of source and result, one has a layout")
+    return (layout_of(source), layout_of(result)) if found else None
+
+
+def check_same_layout(actual: Layout, wanted: Layout, what: str) -> None:
+    """An op that moves no data between threads ties its operands' layouts together."""
+    if actual != wanted:
+        raise VerifyException(f"the {what}'s layout is {LayoutAttr.of(actual)}, it must be {LayoutAttr.of(wanted)}")
 
 
 def check_layout(layout: LayoutAttr, shape: tuple[int, ...], what: str) -> None:

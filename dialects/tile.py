@@ -42,9 +42,11 @@ from tileopt.dialects.checks import (
     check_bounds,
     check_padding,
     check_product,
+    check_same_layout,
     check_vector,
     indices,
     integer,
+    layouts_of,
     string,
 )
 from tileopt.dialects.checks import MAX_ELEMENTS as MAX_ELEMENTS
@@ -55,6 +57,7 @@ from tileopt.dialects.dtypes import element_type
 from tileopt.dialects.effects import ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.layout import Layout
 from tileopt.dialects.reductions import FLOAT_KINDS as FLOAT_KINDS
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind as check_kind
@@ -260,9 +263,15 @@ class _Reshaping(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
         if element_type(self.result.type) != element_type(self.source.type):
             raise VerifyException("source and result differ in element type")
         self.verify_shape(tile_shape(self.source.type), tile_shape(self.result.type))
+        layouts = layouts_of(self.source.type, self.result.type)
+        if layouts is not None:
+            self.verify_layouts(*layouts)
 
     def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
         raise NotImplementedError
+
+    def verify_layouts(self, source: Layout, result: Layout) -> None:
+        """Where the op moves no data between threads, how the layouts depend on one another."""
 
 
 @irdl_op_definition
@@ -275,6 +284,13 @@ class Broadcast(_Reshaping):
     def verify_shape(self, source: tuple[int, ...], result: tuple[int, ...]) -> None:
         if len(source) != len(result) or any(s not in (1, r) for s, r in zip(source, result, strict=True)):
             raise VerifyException(f"{list(source)} cannot be broadcast to {list(result)}")
+
+    def verify_layouts(self, source: Layout, result: Layout) -> None:
+        wanted = result
+        for axis, (narrow, wide) in enumerate(zip(source.shape, result.shape, strict=True)):
+            if narrow != wide:
+                wanted = wanted.collapse_axis(axis)
+        check_same_layout(source, wanted, "source")
 
 
 @irdl_op_definition
@@ -309,6 +325,9 @@ class Transpose(_Reshaping):
         if result != tuple(source[a] for a in order):
             raise VerifyException(f"the permutation {list(order)} of {list(source)} is not {list(result)}")
 
+    def verify_layouts(self, source: Layout, result: Layout) -> None:
+        check_same_layout(result, source.permute(self.permutation.get_values()), "result")
+
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         order = self.permutation.get_values()
         return super().fold() if order == tuple(range(len(order))) else None
@@ -337,6 +356,9 @@ class Reduce(IRDLOperation):
             raise VerifyException(f"the result's shape is not that of the source without axis {axis}")
         if element_type(self.source.type) != element_type(self.result.type):
             raise VerifyException("source and result differ in element type")
+        layouts = layouts_of(self.source.type, self.result.type)
+        if layouts is not None:
+            check_same_layout(layouts[1], layouts[0].drop_axis(axis), "result")
 
 
 @irdl_op_definition

@@ -1,6 +1,7 @@
 // RUN: tileopt %s -p canonicalize | filecheck %s
 
 #rows = #tile.layout<regs = [], lanes = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warps = []>
+#turned = #tile.layout<regs = [], lanes = [[1, 0], [2, 0], [4, 0], [0, 1], [0, 2]], warps = []>
 #columns = #tile.layout<regs = [], lanes = [[1, 0], [2, 0], [0, 1], [0, 2], [0, 4]], warps = []>
 
 // What does nothing goes.
@@ -69,16 +70,20 @@ tile.kernel @not_identities(%x: !tile.view<?x?xf32, shared>, %o: !tile.view<?x?x
 
 // A splat passes through all that rearranges.
 // CHECK-LABEL: tile.kernel @splats
-// CHECK-NEXT: %[[SPLAT:.*]] = tile.splat %s : f32 -> tensor<8x4xf32, #tile.layout<{{.*}}>>
+// CHECK-NEXT: %[[SPLAT:.*]] = tile.splat %s : f32 -> tensor<8x4xf32>
 // CHECK-NEXT: tile.store %[[SPLAT]]
+// CHECK-NEXT: %[[LAID:.*]] = tile.splat %s : f32 -> tensor<4x8xf32, #tile.layout<regs = [], lanes = {{\[\[}}1, 0], {{.*}}>>
+// CHECK-NEXT: tile.store %[[LAID]]
 // CHECK-NEXT: tile.return
 tile.kernel @splats(%o: !tile.view<?x?xf32, owned>, %s: f32, %i: i64) {
   %a = tile.splat %s : f32 -> tensor<4xf32>
   %b = tile.reshape %a : tensor<4xf32> -> tensor<4x1xf32>
   %c = tile.broadcast %b : tensor<4x1xf32> -> tensor<4x8xf32>
   %d = tile.transpose %c {permutation = array<i64: 1, 0>} : tensor<4x8xf32> -> tensor<8x4xf32>
-  %e = tile.convert_layout %d : tensor<8x4xf32> -> tensor<8x4xf32, #columns>
-  tile.store %e, %o[%i, %i] : tensor<8x4xf32, #columns>, !tile.view<?x?xf32, owned>
+  tile.store %d, %o[%i, %i] : tensor<8x4xf32>, !tile.view<?x?xf32, owned>
+  %e = tile.splat %s : f32 -> tensor<4x8xf32, #rows>
+  %f = tile.convert_layout %e : tensor<4x8xf32, #rows> -> tensor<4x8xf32, #columns>
+  tile.store %f, %o[%i, %i] : tensor<4x8xf32, #columns>, !tile.view<?x?xf32, owned>
   tile.return
 }
 
@@ -110,7 +115,7 @@ tile.kernel @merged(%x: !tile.view<?x?x?xf32, shared>, %o: !tile.view<?x?x?xf32,
   tile.return
 }
 
-// Once layouts are assigned, each op is movement that was chosen: only conversions merge.
+// Once layouts are assigned, each op is what was chosen: only conversions merge.
 // CHECK-LABEL: tile.kernel @assigned
 // CHECK-NEXT: %a = tile.load
 // CHECK-NEXT: %d = tile.transpose %a
@@ -119,9 +124,9 @@ tile.kernel @merged(%x: !tile.view<?x?x?xf32, shared>, %o: !tile.view<?x?x?xf32,
 // CHECK-NEXT: tile.return
 tile.kernel @assigned(%x: !tile.view<?x?xf32, shared>, %o: !tile.view<?x?xf32, owned>, %i: i64) {
   %a = tile.load %x[%i, %i] : !tile.view<?x?xf32, shared> -> tensor<4x8xf32, #rows>
-  %d = tile.transpose %a {permutation = array<i64: 1, 0>} : tensor<4x8xf32, #rows> -> tensor<8x4xf32, #columns>
-  %e = tile.transpose %d {permutation = array<i64: 1, 0>} : tensor<8x4xf32, #columns> -> tensor<4x8xf32, #columns>
-  tile.store %e, %o[%i, %i] : tensor<4x8xf32, #columns>, !tile.view<?x?xf32, owned>
+  %d = tile.transpose %a {permutation = array<i64: 1, 0>} : tensor<4x8xf32, #rows> -> tensor<8x4xf32, #turned>
+  %e = tile.transpose %d {permutation = array<i64: 1, 0>} : tensor<8x4xf32, #turned> -> tensor<4x8xf32, #rows>
+  tile.store %e, %o[%i, %i] : tensor<4x8xf32, #rows>, !tile.view<?x?xf32, owned>
   tile.return
 }
 
