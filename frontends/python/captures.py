@@ -121,7 +121,15 @@ def _by_scope(names: list[tuple[dict[str, Any], str, object]]) -> list[_Scope]:
 
 
 def _functions_in(thing: object) -> Iterator[types.FunctionType]:
-    """The helpers that a captured thing is or holds."""
+    """The helpers that a captured thing is or holds, methods among them."""
+    cls = thing if isinstance(thing, type) else type(thing)
+    if (dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and cls is not tuple)) and not _is_ours(
+        cls.__module__
+    ):
+        for name, member in vars(cls).items():
+            found = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if not name.startswith("__") and isinstance(found, types.FunctionType):
+                yield found
     if isinstance(thing, tuple):
         for part in thing:
             yield from _functions_in(part)

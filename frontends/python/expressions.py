@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 from collections.abc import Callable, Mapping
 from enum import Enum
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
@@ -330,11 +331,17 @@ class Expressions(Branches):
                 help = close_match(name, (n for n in dir(thing) if not n.startswith("_")))
                 raise self.fail("name/attribute", f"'{thing.__name__.rpartition('.')[2]}' has no '{name}'", help, node)
             return self.captured(getattr(thing, name), name, node)
-        if (
-            isinstance(thing, Enum | DType)
-            or is_record(thing)
-            or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
-        ):
+        aggregate = is_record(thing) or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
+        if aggregate:
+            # Methods and properties are read like helpers: their parts may be values.
+            member = inspect.getattr_static(type(thing), name, None)
+            if isinstance(member, FunctionType):
+                return MethodType(member, thing)
+            if isinstance(member, property) and isinstance(member.fget, FunctionType) and isinstance(node, ast.expr):
+                return self.call(member.fget, [thing], {}, node)
+            if isinstance(member, staticmethod):
+                return member.__func__
+        if aggregate or isinstance(thing, Enum | DType):
             known = [n for n in dir(thing) if not n.startswith("_")]
             if name in known and not callable(getattr(thing, name)):
                 found: object = getattr(thing, name)
@@ -394,7 +401,7 @@ class Expressions(Branches):
         return "".join(pieces)
 
 
-_KNOWN = (str, DType, Enum, ModuleType, FunctionType, type, Value, Array, Closure, BoundMethod)
+_KNOWN = (str, DType, Enum, ModuleType, FunctionType, MethodType, type, Value, Array, Closure, BoundMethod)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
     ast.UAdd: ("+", operator.pos),
     ast.USub: ("-", operator.neg),

@@ -91,6 +91,23 @@ def test_equal_code_in_two_files_is_told_apart() -> None:
     assert source_of(first["helper"]).file != source_of(second["helper"]).file
 
 
+def test_methods_of_records_count() -> None:
+    text = """
+    from dataclasses import dataclass
+    @dataclass(frozen=True)
+    class Config:
+        size: int
+        def twice(self):
+            return self.size * 2
+    CONFIG = Config(4)
+    @tile.kernel
+    def k(out: tile.Out):
+        tile.store(out, 0, tile.zeros(CONFIG.twice()))
+    """
+    assert fingerprint(text) == fingerprint(text) != fingerprint(text.replace("size * 2", "size * 3"))
+    assert fingerprint(text) != fingerprint(text.replace("Config(4)", "Config(5)"))
+
+
 def test_captured_variables_count() -> None:
     text = """
     def make(shift):

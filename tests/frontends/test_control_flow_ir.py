@@ -328,6 +328,49 @@ def test_names_from_around_the_kernel() -> None:
     assert [name for name in ops(made) if name.startswith("arith")] == ["arith.addf", "arith.mulf", "arith.mulf"]
 
 
+def test_methods_and_properties_of_records() -> None:
+    names = module(
+        """
+        from dataclasses import dataclass
+        from typing import Any, NamedTuple
+
+        @dataclass(frozen=True)
+        class Shape:
+            rows: int
+            columns: int
+            @property
+            def size(self):
+                return self.rows * self.columns
+            def grown(self, by=1):
+                return Shape(self.rows + by, self.columns)
+            @staticmethod
+            def unit():
+                return Shape(1, 1)
+
+        class Running(NamedTuple):
+            total: Any
+            count: Any
+            def add(self, value):
+                return Running(self.total + value, self.count + 1)
+            @property
+            def mean(self):
+                return self.total / self.count
+
+        SHAPE = Shape(2, 4)
+
+        @tile.kernel
+        def k(x: tile.In, out: tile.Out, n: int):
+            state = Running(tile.zeros(SHAPE.grown(by=2).size), 0)
+            for i in range(n):
+                state = state.add(tile.load(x, i, SHAPE.grown(2).size * SHAPE.unit().size))
+            tile.store(out, 0, state.mean)
+        """
+    )
+    made = build(names["k"])
+    (loop,) = find(made, "scf.for")
+    assert [str(r.type) for r in loop.results] == ["tensor<16xf32>", "i64"]
+
+
 def test_types_by_their_names_elsewhere() -> None:
     made = ir(
         """
