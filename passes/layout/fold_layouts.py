@@ -47,7 +47,10 @@ def _fold(convert: tile.ConvertLayout) -> None:
         if plan is not None:
             replacement = _make(source, plan, convert)
     if replacement is None:
+        skipped = convert.source.owner
         convert.operands[0] = source
+        if isinstance(skipped, tile.ConvertLayout):
+            _erase_unused(skipped)
     else:
         convert.result.replace_all_uses_with(replacement)
         _erase_unused(convert)
