@@ -1,8 +1,10 @@
 """Runs the LLVM IR text of a GPU kernel on NumPy arrays, all threads of a block in lockstep.
 
 An independent reading of what the NVIDIA backend writes: addresses, masks, words, inline PTX. Branches must be the same
-for all threads. Every access is checked: it lies in one array, is aligned to its size, and what no thread may touch is
-not touched. `ldmatrix`, `mma.sync`, `shfl` and `cp.async` do what the PTX ISA manual says, with its formulas.
+for all threads. Every access is checked: it lies in one array, is aligned to its size, and does not race in shared
+memory (two threads that touch a byte, one of them writing, have a barrier between them; what `cp.async` brings is not
+touched before its thread has waited for it). `ldmatrix`, `mma.sync`, `shfl` and `cp.async` do what the PTX ISA manual
+says, with its formulas.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ PTX_TYPES = {
 }  # fmt: skip
 REGION = 1 << 40  # arrays lie this far apart
 SHARED = 1 << 60
+NOBODY, SEVERAL = -1, -2
 
 # "Matrix Fragments for mma.*": (i, groupID, threadID_in_group) -> (row, column), by (m, n, k) and an operand's bits.
 Formula = Callable[[int, int, int], tuple[int, int]]
@@ -104,6 +107,34 @@ class Block:
     open_copies: list[Callable[[], None]] = field(default_factory=list)
     groups: list[list[Callable[[], None]]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        size = self.memory[SHARED].size if SHARED in self.memory else 0
+        self.writer = np.full(size, NOBODY, np.int64)  # who wrote and read a byte since the last barrier
+        self.reader = np.full(size, NOBODY, np.int64)
+        self.in_flight = np.zeros(size, np.bool_)
+
+    def barrier(self) -> None:
+        self.writer[:] = self.reader[:] = NOBODY
+
+    def touch(self, data: Array, places: Array, active: Array, write: bool) -> None:
+        """Notes who touches which bytes (active threads x bytes) of shared memory; raises Fault on a race."""
+        if data is not self.memory.get(SHARED):
+            return
+        threads = np.broadcast_to(np.flatnonzero(active)[:, None], places.shape)
+        other = (self.writer[places] != NOBODY) & (self.writer[places] != threads)
+        if write:
+            other |= (self.reader[places] != NOBODY) & (self.reader[places] != threads)
+        if other.any() or self.in_flight[places].any():
+            raise Fault(f"a race in shared memory at byte {int(places[other | self.in_flight[places]].min())}")
+        if write:
+            self.writer[places] = threads
+        else:
+            fresh = self.reader[places] == NOBODY
+            self.reader[places] = np.where(fresh | (self.reader[places] == threads), threads, SEVERAL)
+            # Threads that read one byte at once are several, too.
+            flat, counts = np.unique(places, return_counts=True)
+            self.reader[flat[counts > 1]] = SEVERAL
+
     # --- operands ------------------------------------------------------------------------------------------------
 
     def value(self, type_: str, text: str) -> Any:
@@ -144,7 +175,9 @@ class Block:
         out = np.zeros((self.threads, size), np.uint8)
         if active.any():
             data, offsets = self.locate(addresses, size, active, align)
-            out[active] = data[offsets[:, None] + np.arange(size)]
+            places = offsets[:, None] + np.arange(size)
+            self.touch(data, places, active, False)
+            out[active] = data[places]
         return out
 
     def write(self, addresses: Array, values: Array, active: Array) -> None:
@@ -152,7 +185,9 @@ class Block:
             data, offsets = self.locate(addresses, values.shape[1], active)
             if len(np.unique(offsets)) < len(offsets):
                 raise Fault("two threads write to one place")
-            data[offsets[:, None] + np.arange(values.shape[1])] = values[active]
+            places = offsets[:, None] + np.arange(values.shape[1])
+            self.touch(data, places, active, True)
+            data[places] = values[active]
 
 
 def _float(text: str, type_: str) -> Any:
@@ -400,6 +435,7 @@ def _call(kernel: Kernel, block: Block, rest: str) -> Any:
             return np.arange(block.threads, dtype=np.uint32)
         return np.full(block.threads, (block.index if axis[1] == "ctaid" else block.grid)[at], np.uint32)
     if name.startswith("llvm.nvvm.barrier"):
+        block.barrier()
         return None
     if name.startswith("llvm.nvvm.shfl.sync.bfly"):
         return arguments[1][np.arange(block.threads) ^ arguments[2].astype(np.int64)]
@@ -435,7 +471,7 @@ def _nvvm(name: str, arguments: list[Any]) -> Any:
 
 def _helper(kernel: Kernel, block: Block, name: str, arguments: list[Any]) -> Any:
     parameters, lines = kernel.helpers[name]
-    inner = Block(block.threads, block.index, block.grid, block.memory, dict(zip(parameters, arguments, strict=True)))
+    inner = Block(block.threads, block.index, block.grid, {}, dict(zip(parameters, arguments, strict=True)))
     for line in lines:
         if line.startswith("ret "):
             return inner.value(*_typed(line[4:]))
@@ -538,8 +574,17 @@ def _copy(block: Block, instruction: str, parts: list[str], names: dict[str, Any
         raise Fault("cp.async.cg copies 16 bytes")
     inside = active & (names[parts[3]] == size) if len(parts) > 3 else active
     data = block.read(source, size, inside)
-    block.locate(to, size, active) if active.any() else None
-    block.open_copies.append(lambda: block.write(to, data, active))
+    if active.any():
+        shared, offsets = block.locate(to, size, active)
+        places = offsets[:, None] + np.arange(size)
+        block.touch(shared, places, active, True)  # from here on it may arrive at any time
+        block.in_flight[places] = True
+
+        def arrive() -> None:
+            block.in_flight[places] = False
+            block.write(to, data, active)
+
+        block.open_copies.append(arrive)
     return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from llvm_simulator import Kernel
+from llvm_simulator import Fault, Kernel
 from nvidia_programs import compile_text, emit_text
 
 from tileopt.backends.nvidia.ptxas import assemble
@@ -152,6 +152,17 @@ def test_product_is_numpys(orders, dtype) -> None:
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
     transposed = kernel.count.get("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 ", 0)
     assert (transposed > 0) == (orders != ((0, 1), (1, 0)))
+
+
+@pytest.mark.parametrize(("what", "instead"), [("simt.barrier\n", ""), ("pending = 1", "pending = 2")])
+def test_without_its_fences_it_races(what: str, instead: str) -> None:
+    gemm = Gemm((32, 32, 32), 2, "mma_m16n8k16_f16_f32", "f16", "hoisted")
+    text = gemm.text("sm_80")
+    assert what in text
+    kernel = Kernel(emit_text(text.replace(what, instead), "sm_80"))
+    a, b, c = np.zeros((32, 128), np.float16), np.zeros((128, 32), np.float16), np.zeros((32, 32), np.float32)
+    with pytest.raises(Fault, match="race"):
+        kernel.run([v for x in (a, b, c) for v in (x, *x.shape, x.shape[1], 1)], (1, 1), 64, shared=12288)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llvm_simulator import Kernel
+from llvm_simulator import Fault, Kernel
 from nvidia_programs import compile_text, emit_text, kernel_text
 
 from tileopt.backends.nvidia.atoms.mma_sync import MMA_SYNC
@@ -112,6 +112,17 @@ def copy_through(text: str, threads: int, size: int, shape: tuple[int, ...], ele
 def test_what_is_written_is_read(shared, element) -> None:
     write, read = coalesced(shared.shape, (0, 1), 8, 4), coalesced(shared.shape, (1, 0), 4, 4)
     copy_through(*round_trip(shared, element, write, read), shared.shape, element)
+
+
+def test_the_simulator_sees_races() -> None:
+    shared = SHARED_LAYOUTS[0]
+    write, read = coalesced(shared.shape, (0, 1), 8, 4), coalesced(shared.shape, (1, 0), 4, 4)
+    text, threads, size = round_trip(shared, "f32", write, read)
+    with pytest.raises(Fault, match="race"):
+        copy_through(text.replace("simt.barrier\n", ""), threads, size, shared.shape, "f32")
+    # What a thread wrote itself it may read.
+    text, threads, size = round_trip(shared, "f32", write, write)
+    copy_through(text.replace("simt.barrier\n", ""), threads, size, shared.shape, "f32")
 
 
 @pytest.mark.parametrize("slot", [0, 2])
