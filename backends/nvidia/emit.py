@@ -39,6 +39,7 @@ def to_ptx(llvm_text: str, target: Target) -> str:
             module.verify()
         except RuntimeError as error:
             raise CompileError("internal/llvm", f"LLVM refuses what tileopt wrote: {error}") from error
+        module.data_layout = str(machine.target_data)  # LLVM optimises better where it knows the sizes of registers
         builder.getModulePassManager().run(module, builder)
         ptx: str = machine.emit_assembly(module)
     check_ptx(ptx)
