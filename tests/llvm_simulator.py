@@ -141,7 +141,7 @@ class Block:
         type_ = _type(type_)
         if text.startswith("%"):
             return self.values[text]
-        if text == "@tile_shared":
+        if text == "@__tileopt_shared":
             return np.full(self.threads, SHARED, np.uint64)
         if (found := re.fullmatch(r"<(\d+) x (\w+)>", type_)) is not None:
             return [np.zeros(self.threads, DTYPES[found[2]]) for _ in range(int(found[1]))]  # poison

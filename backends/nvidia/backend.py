@@ -14,7 +14,7 @@ from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
 
-SHARED_NAME = "tile_shared"
+SHARED_NAME = "__tileopt_shared"
 GRID_LIMITS = (2147483647, 65535, 65535)
 
 
