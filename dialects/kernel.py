@@ -35,6 +35,8 @@ CONTRACT = "tile.contract"  # argument attribute: #tile.contract of an array par
 NAME = "tile.name"  # argument attribute: the parameter's name in the source
 DIVISOR = "tile.divisor"  # argument attribute: a power of two that divides an integer parameter
 
+NO_WRAP = "tile.no_wrap"  # unit attribute of scf.for: the step cannot pass the end of the induction value's type
+
 SCALAR_TYPES: frozenset[Attribute] = frozenset(d.ir for d in DTYPES.values() if not d.name.startswith("f8"))
 MAX_WARPS = 32
 MAX_THREADS = 1024

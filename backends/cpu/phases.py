@@ -19,7 +19,7 @@ from tileopt.backends.cpu.frame import Argument, CpuEmitter, blocks_function
 from tileopt.backends.cpu.uniform import MEETINGS, Plan
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Output, TargetBackend
-from tileopt.backends.llvm.scf import Phis, parts, rebuild
+from tileopt.backends.llvm.scf import Phis, next_index, parts, rebuild
 from tileopt.backends.llvm.values import Buffer, Fragment, Value
 from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
@@ -293,7 +293,7 @@ def _for(emitter: PhaseEmitter, op: Operation) -> None:
     emitter.start(inside)
     last = emitter.emit_outer(op.body.block)
     emitter.carry(carried, last.operands)
-    following = emitter.assign(f"add {type_} {at}, {step}")
+    following = next_index(emitter, op, at, upper, step)
     phis.close([following, *emitter.alike(carried, last.operands)[1]], emitter.block)
     emitter.branch(head)
     emitter.start(done)

@@ -11,6 +11,7 @@ from tileopt.backends.llvm.arith import chunk_type, constant_int
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Buffer, Fragment, Value
 from tileopt.dialects.diagnostics import UnsupportedError
+from tileopt.dialects.kernel import NO_WRAP
 
 
 def parts(emitter: Emitter, value: Value) -> list[str]:
@@ -84,14 +85,24 @@ def for_(emitter: Emitter, op: Operation) -> None:
     emitter.branch_if(more, inside, done)
     emitter.start(inside)
     last = emitter.emit_block(body)
-    # A step of one cannot pass the bound, a larger one can where the bound is near the type's end.
-    words = "nsw " if constant_int(step) == 1 else ""
-    following = emitter.assign(f"add {words}{type_} {at}, {step}")
+    following = next_index(emitter, op, at, upper, step)
     phis.close([following, *values(emitter, last.operands)], emitter.block)
     emitter.branch(head)
     emitter.start(done)
     for result, argument in zip(op.res, carried, strict=True):
         emitter.values[result] = emitter.values[argument]
+
+
+def next_index(emitter: Emitter, op: scf.ForOp, at: str, upper: str, step: str) -> str:
+    """The induction value of the next iteration, or the bound: it never wraps, wherever the bound is."""
+    type_ = emitter.element(op.ub.type)
+    # A step of one cannot pass the bound.
+    if constant_int(step) == 1 or NO_WRAP in op.attributes:
+        return emitter.assign(f"add nsw {type_} {at}, {step}")
+    left = emitter.assign(f"sub {type_} {upper}, {at}")
+    more = emitter.assign(f"icmp ugt {type_} {left}, {step}")
+    following = emitter.assign(f"add {type_} {at}, {step}")
+    return emitter.assign(f"select i1 {more}, {type_} {following}, {type_} {upper}")
 
 
 def if_(emitter: Emitter, op: Operation) -> None:

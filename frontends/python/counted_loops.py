@@ -131,9 +131,9 @@ class CountedLoops(LoopBodies):
         else:
             distance = make.binary("sub", stop, start)
             forward = make.compare("gt", step, 0)
-            # Rounded away from the start: the numbers of both directions are counted by one division.
-            rounding = make.where(forward, make.binary("sub", step, 1), make.binary("add", step, 1))
-            count = make.binary("floordiv", make.binary("add", distance, rounding), step)
+            # (distance - 1) // step + 1 forward, (distance + 1) // step + 1 backward: no sum with the step may wrap.
+            nearer = make.binary("add", distance, make.where(forward, -1, 1))
+            count = make.binary("add", make.binary("floordiv", nearer, step), 1)
         zero = make.constant(0, I64)
         return _Bounds(zero, count, make.constant(1, I64), trips, start, step)
 

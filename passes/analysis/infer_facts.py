@@ -1,4 +1,5 @@
-"""infer-facts: tile -> tile. Afterwards each load and store carries `vector`, the elements that may move as one.
+"""infer-facts: tile or simt -> the same. Afterwards each tile load and store carries `vector`, the elements that may
+move as one, and each loop whose step cannot wrap is marked so.
 
 It is best run after `elide-bounds`, whose outcomes it takes; without them it proves for itself what is inside.
 The facts themselves live in `tileopt.passes.analysis.facts` and are asked for anew by each pass that needs them.
@@ -9,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import tile
+from tileopt.dialects.kernel import NO_WRAP, KernelOp
 from tileopt.dialects.target import target_of
 from tileopt.passes.analysis.accesses import accesses, inside, vector_of
-from tileopt.passes.analysis.facts import analyse
+from tileopt.passes.analysis.facts import KernelFacts, analyse, width_of
+from tileopt.passes.analysis.ranges import Interval
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,22 @@ class InferFacts(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
-            if not isinstance(kernel, tile.Kernel):
+            if not isinstance(kernel, KernelOp):
                 continue
             facts = analyse(kernel)
-            widest = target_of(kernel).vector_bytes
-            for access in accesses(kernel):
-                vector = vector_of(facts, access, inside(facts, access), widest)
-                access.vector = IntegerAttr(vector, i64)
+            _mark_loops(facts, kernel)
+            if isinstance(kernel, tile.Kernel):
+                widest = target_of(kernel).vector_bytes
+                for access in accesses(kernel):
+                    vector = vector_of(facts, access, inside(facts, access), widest)
+                    access.vector = IntegerAttr(vector, i64)
+
+
+def _mark_loops(facts: KernelFacts, kernel: KernelOp) -> None:
+    """Marks loops in which even the sum of the last induction value and the step fits the type."""
+    for loop in kernel.walk():
+        if isinstance(loop, scf.ForOp):
+            end, step = facts.of(loop.ub).range, facts.of(loop.step).range
+            width = width_of(loop.ub.type) or 64
+            if step.lo >= 0 and end.hi - 1 + step.hi <= Interval.signed(width).hi:
+                loop.attributes[NO_WRAP] = UnitAttr()
