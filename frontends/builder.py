@@ -8,7 +8,7 @@
     module = builder.finish()
 
 Operators and casts are in `Arithmetic` and `Shapes`, functions, reductions and products in `Functions`, control flow
-in `Core` (`if_`, `for_`, `while_`). Operands are `Value`s or Python numbers. Errors are `CompileError`s at
+in `Control` (`if_`, `for_`, `while_`). Operands are `Value`s or Python numbers. Errors are `CompileError`s at
 `builder.location`.
 """
 
@@ -25,8 +25,8 @@ from tileopt.dialects.contracts import (
 )
 from tileopt.dialects.diagnostics import OwnershipError
 from tileopt.dialects.dtypes import DType
-from tileopt.frontends.builder_arith import SYMBOLS
 from tileopt.frontends.builder_core import remove_unused
+from tileopt.frontends.builder_division import SYMBOLS
 from tileopt.frontends.builder_kernel import KernelBase
 from tileopt.frontends.builder_math import ACCUMULATORS, FUNCTIONS
 from tileopt.frontends.builder_values import (

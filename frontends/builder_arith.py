@@ -7,18 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects.dtypes import DType
-from tileopt.frontends.builder_shape import Shapes
+from tileopt.frontends.builder_division import SYMBOLS, Division, is_natural
 from tileopt.frontends.builder_values import BOOL, F32, Operand, Value, Weak, wrap
-
-SYMBOLS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
-    "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-}  # fmt: skip
 
 # Operator: the op on integers and on floats.
 _PLAIN: dict[str, tuple[type[IRDLOperation], type[IRDLOperation]]] = {
@@ -42,17 +35,13 @@ FOLDS: dict[str, Callable[[Any, Any], Any]] = {
 _RELATIONS: dict[str, Callable[[Weak, Weak], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
-# Predicates: signed, unsigned (bool), float. Comparisons with NaN are false, but for != .
-_PREDICATES = {
-    "eq": (0, 0, 1), "ne": (1, 1, 13), "lt": (2, 6, 4), "le": (3, 7, 5), "gt": (4, 8, 2), "ge": (5, 9, 3),
-}  # fmt: skip
 _EXTREMA: dict[str, tuple[type[IRDLOperation], type[IRDLOperation], type[IRDLOperation]]] = {
     "max": (arith.MaxSIOp, arith.MaxUIOp, arith.MaximumfOp),
     "min": (arith.MinSIOp, arith.MinUIOp, arith.MinimumfOp),
 }
 
 
-class Arithmetic(Shapes):
+class Arithmetic(Division):
     """Operators on scalars and tiles."""
 
     def binary(self, kind: str, a: Operand, b: Operand) -> Value:
@@ -95,7 +84,7 @@ class Arithmetic(Shapes):
             op = _PLAIN[kind][dtype.is_float]
             return self._op(op, x, y, _low(kind, x, y))
         if kind in _BITWISE:
-            low = 0 if kind == "and" and (_natural(x) or _natural(y)) else None
+            low = 0 if kind == "and" and (is_natural(x) or is_natural(y)) else None
             return self._op(_BITWISE[kind], x, y, low)
         if kind in _EXTREMA:
             index = 2 if dtype.is_float else 0 if dtype.kind == "i" else 1
@@ -106,9 +95,6 @@ class Arithmetic(Shapes):
             return self._float_division(kind, x, y)
         divisor = known[1]
         return self._integer_division(kind, x, y, None if divisor is None else int(divisor))
-
-    def _op(self, op: type[IRDLOperation], x: Value, y: Value, low: int | None = None) -> Value:
-        return self.emit_value(op, [self.ssa(x), self.ssa(y)], x.dtype, x.shape, low=low)
 
     def _fold(self, kind: str, a: Operand, b: Operand, x: Weak | None, y: Weak | None, dtype: DType) -> Value | None:
         """The result where both integers are known, or where one of them changes nothing."""
@@ -124,93 +110,6 @@ class Arithmetic(Shapes):
         elif x == 0 and kind in ("add", "or", "xor") or x == 1 and kind == "mul":
             same = b
         return self.in_dtype(same, dtype) if isinstance(same, Value) else None
-
-    # Division
-
-    def _integer_division(self, kind: str, x: Value, y: Value, divisor: int | None) -> Value:
-        """// and % by Python's rule. A run-time divisor of 0 gives 0, and nothing traps on any machine."""
-        dtype, shape = x.dtype, x.shape
-
-        def number(value: int) -> Value:
-            return self.splat(self.constant(value, dtype), shape)
-
-        if divisor == 0:
-            raise self.error("type/division-by-zero", f"{SYMBOLS[kind]} by the constant 0")
-        signed = dtype.kind == "i" and not (_natural(x) and _natural(y))
-        div, rem = (arith.DivSIOp, arith.RemSIOp) if dtype.kind == "i" else (arith.DivUIOp, arith.RemUIOp)
-        special: Value | None = None
-        safe = y
-        if divisor == -1:
-            return self._op(arith.SubiOp, number(0), x) if kind == "floordiv" else number(0)
-        if divisor is None and not (y.low is not None and y.low >= 1):
-            if signed:
-                # 0 and -1 at once: the least integer divided by -1 traps on some machines.
-                special = self._relate("lt", self._op(arith.AddiOp, y, number(1)), number(2), unsigned=True)
-            else:
-                special = self._relate("eq", y, number(0))
-            safe = self._choose(special, number(1), y)
-        if not signed:
-            low = 0 if dtype.kind == "i" else None
-            if kind == "mod":
-                return self._op(rem, x, safe, low)  # by 1 where y is 0: 0
-            quotient = self._op(div, x, safe, low)
-            return quotient if special is None else self._choose(special, number(0), quotient)
-        quotient, remainder = self._op(div, x, safe), self._op(rem, x, safe)
-        # The hardware truncates: where the remainder is not 0 and its sign is not the divisor's, go one down.
-        if divisor is None and not _natural(y):
-            opposite = self._relate("lt", self._op(arith.XOrIOp, remainder, safe), number(0))
-            wrong = self._op(arith.AndIOp, opposite, self._relate("ne", remainder, number(0)))
-        else:
-            wrong = self._relate("gt" if divisor is not None and divisor < 0 else "lt", remainder, number(0))
-        if kind == "mod":
-            low = 0 if _natural(y) else None
-            return self._choose(wrong, self._op(arith.AddiOp, remainder, safe), remainder, low)
-        floor = self._choose(wrong, self._op(arith.SubiOp, quotient, number(1)), quotient)
-        return floor if special is None else self._choose(special, self._op(arith.MuliOp, x, y), floor)
-
-    def _float_division(self, kind: str, x: Value, y: Value) -> Value:
-        """// and % of floats by Python's rule: the remainder has the divisor's sign.
-
-        Exact where the quotient has no more digits than the type's significand.
-        """
-        if x.dtype.bits == 16:
-            return self.cast(self._float_division(kind, self.cast(x, F32), self.cast(y, F32)), x.dtype)
-        dtype, shape = x.dtype, x.shape
-
-        def number(value: float) -> Value:
-            return self.splat(self.constant(value, dtype), shape)
-
-        ratio = self._op(arith.DivfOp, x, y)
-        quotient = self.emit_value(math.FloorOp, [self.ssa(ratio)], dtype, shape)
-        # One rounding: the remainder is exact if the quotient is the right integer or the next one.
-        operands = [self.ssa(self.negate(quotient)), self.ssa(y), self.ssa(x)]
-        left = self.emit_value(math.FmaOp, operands, dtype, shape)
-        left = self._choose(self._relate("eq", quotient, number(0.0)), x, left)  # 0 * inf is NaN
-        below = self._relate("lt", left, number(0.0))
-        crossed = self._op(arith.XOrIOp, below, self._relate("lt", y, number(0.0)))
-        under = self._op(arith.AndIOp, crossed, self._relate("ne", left, number(0.0)))
-        size, most = (self.emit_value(math.AbsFOp, [self.ssa(v)], dtype, shape) for v in (left, y))
-        over = self._relate("ge", size, most)
-        if kind == "mod":
-            up = self._choose(over, self._op(arith.SubfOp, left, y), left)
-            return self._choose(under, self._op(arith.AddfOp, left, y), up)
-        up = self._choose(over, self._op(arith.AddfOp, quotient, number(1.0)), quotient)
-        return self._choose(under, self._op(arith.SubfOp, quotient, number(1.0)), up)
-
-    def _relate(self, kind: str, x: Value, y: Value, unsigned: bool = False) -> Value:
-        signed, natural, ordered = _PREDICATES[kind]
-        if x.dtype.is_float:
-            op: type[IRDLOperation] = arith.CmpfOp
-            predicate = ordered
-        else:
-            op, predicate = arith.CmpiOp, signed if x.dtype.kind == "i" and not unsigned else natural
-        properties = {"predicate": IntegerAttr(predicate, i64)}
-        return self.emit_value(op, [self.ssa(x), self.ssa(y)], BOOL, x.shape, properties)
-
-    def _choose(self, test: Value, a: Value, b: Value, low: int | None = None) -> Value:
-        return self.emit_value(arith.SelectOp, [self.ssa(test), self.ssa(a), self.ssa(b)], a.dtype, a.shape, low=low)
-
-    # The rest
 
     def compare(self, kind: str, a: Operand, b: Operand) -> Value:
         """==, !=, <, <=, >, >= as bools. With NaN all are false but !=."""
@@ -246,7 +145,7 @@ class Arithmetic(Shapes):
         x, y = self.meet([a, self.in_dtype(b, dtype)], kind, dtype)
         width = self.splat(self.constant(dtype.bits - 1, dtype), x.shape)
         if kind == "shr" and dtype.kind == "i":
-            return self._op(arith.ShRSIOp, x, self._op(arith.MinUIOp, y, width), 0 if _natural(x) else None)
+            return self._op(arith.ShRSIOp, x, self._op(arith.MinUIOp, y, width), 0 if is_natural(x) else None)
         shifted = self._op(arith.ShLIOp if kind == "shl" else arith.ShRUIOp, x, self._op(arith.MinUIOp, y, width))
         if amount is not None and amount < dtype.bits:
             return shifted
@@ -323,10 +222,6 @@ class Arithmetic(Shapes):
             left = self.compare("ne", self.binary("mod", a, b), 0)
             return self.binary("add", self.binary("floordiv", a, b), left)
         return self.negate(self.binary("floordiv", self.negate(a), b))
-
-
-def _natural(value: Value) -> bool:
-    return value.dtype.kind in "bu" or (value.low is not None and value.low >= 0)
 
 
 def _low(kind: str, x: Value, y: Value) -> int | None:

@@ -11,7 +11,7 @@ from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects import tile
 from tileopt.dialects.dtypes import DType
-from tileopt.frontends.builder_core import Core
+from tileopt.frontends.builder_control import Control
 from tileopt.frontends.builder_values import (
     BOOL,
     F32,
@@ -26,7 +26,7 @@ from tileopt.frontends.builder_values import (
 )
 
 
-class Shapes(Core):
+class Shapes(Control):
     """Reshaping and casting; `meet` is where NumPy's broadcasting and our promotion happen."""
 
     # Extents

@@ -14,9 +14,10 @@ from tileopt.frontends.builder import Value
 from tileopt.frontends.builder_values import F32, I64
 from tileopt.frontends.python import MARK
 from tileopt.frontends.python import builtin_functions as own
-from tileopt.frontends.python.expressions import Expressions, foreign_dtype
+from tileopt.frontends.python.expressions import Expressions
 from tileopt.frontends.python.frames import Exit, Frame, Path
 from tileopt.frontends.python.liveness import NONE, Liveness, analyse
+from tileopt.frontends.python.names import foreign_dtype
 from tileopt.frontends.python.objects import (
     BoundMethod,
     Closure,

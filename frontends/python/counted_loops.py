@@ -134,6 +134,7 @@ class CountedLoops(LoopBodies):
             # (distance - 1) // step + 1 forward, (distance + 1) // step + 1 backward: no sum with the step may wrap.
             nearer = make.binary("add", distance, make.where(forward, -1, 1))
             count = make.binary("add", make.binary("floordiv", nearer, step), 1)
+            count = make.where(make.compare("eq", step, 0), 0, count)  # Python raises, a kernel cannot
         zero = make.constant(0, I64)
         return _Bounds(zero, count, make.constant(1, I64), trips, start, step)
 

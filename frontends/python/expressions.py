@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
-from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
 from tileopt.frontends.builder import SYMBOLS, Array, Value
 from tileopt.frontends.builder_arith import FOLDS
-from tileopt.frontends.python.base import SEQUENCE_LIMIT, close_match
-from tileopt.frontends.python.branches import Branches
-from tileopt.frontends.python.frames import Frame
+from tileopt.frontends.python.base import SEQUENCE_LIMIT
+from tileopt.frontends.python.names import Lookup
 from tileopt.frontends.python.objects import (
-    BoundMethod,
     Closure,
-    Poison,
     is_number,
-    is_record,
     name_of,
     same,
 )
@@ -49,10 +42,8 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
 _BIG = 1 << 20  # bits of a compile-time integer, which nothing needs
 
 
-class Expressions(Branches):
-    """Evaluates expressions. `builtins`: Python's own functions that kernels may use."""
-
-    builtins: Mapping[str, object] = {}
+class Expressions(Lookup):
+    """Evaluates expressions."""
 
     def evaluate(self, node: ast.expr) -> object:
         handler = _HANDLERS.get(type(node))
@@ -68,56 +59,6 @@ class Expressions(Branches):
         if isinstance(node.value, complex | bytes) or node.value is Ellipsis:
             raise self.unsupported("constant", f"the constant {node.value!r} has no type that kernels know")
         return node.value
-
-    def _name(self, node: ast.Name) -> object:
-        frame: Frame | None = self.frame
-        while frame is not None:
-            if node.id in frame.path.env:
-                found = frame.path.env[node.id]
-                if isinstance(found, Poison):
-                    raise self.poisoned(found)
-                return found
-            if node.id in frame.liveness.local:
-                raise self.fail("name/unset", f"'{node.id}' is used before it is set", node=node)
-            if frame.outer is None:
-                break
-            frame = frame.outer
-        assert frame is not None
-        return self._outside(node, frame)
-
-    def _outside(self, node: ast.Name, frame: Frame) -> object:
-        """A name that the function finds around itself."""
-        name = node.id
-        for scope in (frame.cells, frame.globals, self.builtins):
-            if name in scope:
-                return self.captured(scope[name], name, node)
-        if name in _python_builtins():
-            raise self.unsupported(
-                "builtin", f"Python's '{name}' cannot be used in a kernel", _BUILTIN_HELP.get(name), node
-            )
-        known = [*frame.path.env, *frame.globals, *self.builtins]
-        raise self.fail("name/unknown", f"'{name}' is not defined", close_match(name, known), node)
-
-    def captured(self, thing: Any, name: str, node: ast.AST) -> object:
-        """A thing from outside the kernel, which must be constant."""
-        dtype = foreign_dtype(thing)
-        if dtype is not None:
-            return dtype
-        if type(thing).__module__ == "numpy" and hasattr(thing, "item") and getattr(thing, "ndim", 1) == 0:
-            thing = thing.item()
-        if thing is None or is_number(thing) or isinstance(thing, _KNOWN) or callable(thing) or is_record(thing):
-            return thing
-        if isinstance(thing, tuple):
-            for part in thing:
-                self.captured(part, name, node)
-            return thing
-        help = "pass arrays and changing values as parameters; a global or captured variable must be a constant"
-        raise self.fail(
-            "kernel/captured-value",
-            f"'{name}' is an object of type '{type(thing).__name__}' from outside the kernel, not a constant",
-            help,
-            node,
-        )
 
     # Operators
 
@@ -149,10 +90,9 @@ class Expressions(Branches):
         if numbers and kind in ("shl", "pow") and isinstance(left, int) and isinstance(right, int) and right > 0:
             if left.bit_length() * right > _BIG:
                 raise self.fail("limits/integer", f"{left} {SYMBOLS[kind]} {right} is too large")
-        if sequences and not numbers and kind == "mul":
-            size, times = (len(left), right) if isinstance(left, tuple | str) else (len(right), left)
-            if isinstance(times, int) and size * times > SEQUENCE_LIMIT:
-                raise self.fail("limits/sequence", f"a sequence of {size * times} elements")
+        for group, times in ((left, right), (right, left)):
+            if isinstance(group, tuple | str) and isinstance(times, int) and len(group) * times > SEQUENCE_LIMIT:
+                raise self.fail("limits/sequence", f"a sequence of {len(group) * times} elements")
         try:
             result = FOLDS[kind](left, right)
         except ZeroDivisionError:
@@ -324,35 +264,6 @@ class Expressions(Branches):
         self.at(node)
         return self.attribute(thing, node.attr, node)
 
-    def attribute(self, thing: Any, name: str, node: ast.AST) -> object:
-        """`thing.name`."""
-        if isinstance(thing, ModuleType):
-            if not hasattr(thing, name):
-                help = close_match(name, (n for n in dir(thing) if not n.startswith("_")))
-                raise self.fail("name/attribute", f"'{thing.__name__.rpartition('.')[2]}' has no '{name}'", help, node)
-            return self.captured(getattr(thing, name), name, node)
-        aggregate = is_record(thing) or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
-        if aggregate:
-            # Methods and properties are read like helpers: their parts may be values.
-            member = inspect.getattr_static(type(thing), name, None)
-            if isinstance(member, FunctionType):
-                return MethodType(member, thing)
-            if isinstance(member, property) and isinstance(member.fget, FunctionType) and isinstance(node, ast.expr):
-                return self.call(member.fget, [thing], {}, node)
-            if isinstance(member, staticmethod):
-                return member.__func__
-        if aggregate or isinstance(thing, Enum | DType):
-            known = [n for n in dir(thing) if not n.startswith("_")]
-            if name in known and not callable(getattr(thing, name)):
-                found: object = getattr(thing, name)
-                return found
-            raise self.fail("name/attribute", f"{name_of(thing)} has no '{name}'", close_match(name, known), node)
-        if isinstance(thing, type) and (issubclass(thing, Enum) or is_number(getattr(thing, name, None))):
-            if hasattr(thing, name):
-                return self.captured(getattr(thing, name), name, node)
-            raise self.fail("name/attribute", f"{name_of(thing)} has no '{name}'", node=node)
-        raise self.mistyped("name/attribute", f"{name_of(thing)} has no '{name}'", node=node)
-
     def _call(self, node: ast.Call) -> object:
         function = self.evaluate(node.func)
         args = self.elements(node.args)
@@ -401,55 +312,11 @@ class Expressions(Branches):
         return "".join(pieces)
 
 
-_KNOWN = (str, DType, Enum, ModuleType, FunctionType, MethodType, type, Value, Array, Closure, BoundMethod)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
     ast.UAdd: ("+", operator.pos),
     ast.USub: ("-", operator.neg),
     ast.Invert: ("~", operator.invert),
 }
-_BUILTIN_HELP = {
-    "print": "a kernel cannot print; store the value to an array",
-    "sum": "tile.sum() adds the elements of a tile",
-    "any": "tile.any() looks at the elements of a tile",
-    "all": "tile.all() looks at the elements of a tile",
-    "list": "use a tuple",
-    "dict": "use a frozen dataclass",
-    "open": "a kernel cannot read files",
-    "input": "pass it as a parameter",
-    "map": "write a loop",
-    "filter": "write a loop",
-    "sorted": "write the order out",
-}
-
-
-def foreign_dtype(thing: object) -> DType | None:
-    """NumPy's, ml_dtypes' or PyTorch's name of an element type, as ours."""
-    if type(thing).__module__ == "torch":
-        return _TORCH.get(str(thing))
-    if not isinstance(thing, type) and "dtype" not in type(thing).__name__.lower():
-        return None
-    module = thing.__module__ if isinstance(thing, type) else type(thing).__module__
-    if module.partition(".")[0] not in ("numpy", "ml_dtypes"):
-        return None
-    import numpy as np
-
-    try:
-        return from_numpy(np.dtype(thing))  # type: ignore[call-overload]
-    except TypeError:
-        return None
-
-
-_TORCH = {f"torch.{name}": DTYPES[ours] for name, ours in (
-    ("bool", "bool"), ("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"), ("uint8", "u8"),
-    ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"), ("float16", "f16"), ("bfloat16", "bf16"),
-    ("float32", "f32"), ("float64", "f64"), ("float8_e4m3fn", "f8e4m3fn"), ("float8_e5m2", "f8e5m2"),
-)}  # fmt: skip
-
-
-def _python_builtins() -> Mapping[str, object]:
-    import builtins
-
-    return vars(builtins)
 
 
 def _has_values(things: tuple[object, ...]) -> bool:
@@ -458,7 +325,7 @@ def _has_values(things: tuple[object, ...]) -> bool:
 
 _HANDLERS: dict[type[ast.expr], Callable[[Any, Any], object]] = {
     ast.Constant: Expressions._constant,
-    ast.Name: Expressions._name,
+    ast.Name: Lookup._name,
     ast.BinOp: Expressions._binary,
     ast.UnaryOp: Expressions._unary,
     ast.Compare: Expressions._compare,

@@ -400,6 +400,27 @@ def test_a_loop_variable_keeps_its_last_value(device: Device, n: int) -> None:
 
 
 @tile.kernel
+def any_step(out: tile.Out, start: int, stop: int, step: int):
+    count, last = 0, 77
+    for last in range(start, stop, step):
+        count += 1
+    tile.store(out, 0, count)
+    tile.store(out, 1, last)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"), [(0, 7, 3), (7, 0, -3), (0, 7, -1), (7, 0, 1), (3, 3, 2), (-5, 6, 5)]
+)
+def test_a_step_of_either_sign(device: Device, start: int, stop: int, step: int) -> None:
+    visited = list(range(start, stop, step))
+    assert scalars(device, any_step, 2, start, stop, step) == [len(visited), [77, *visited][-1]]
+
+
+def test_a_step_of_zero_runs_nothing(device: Device) -> None:
+    assert scalars(device, any_step, 2, 0, 7, 0) == [0, 77]
+
+
+@tile.kernel
 def unused_carry(out: tile.Out, n: int):
     unused = 5
     used = 1
