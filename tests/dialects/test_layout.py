@@ -8,7 +8,7 @@ from itertools import permutations, product
 from math import prod
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from layout_strategies import layouts, shared_layouts
 
@@ -24,6 +24,7 @@ from tileopt.dialects.layout import (
     relabel,
 )
 
+few = settings(max_examples=50)  # where every register of every thread is looked at
 ROW = ((1,), (2,), (4,), (8,), (16,))
 
 
@@ -54,6 +55,7 @@ def test_powers_of_two(n: int) -> None:
         assert divisor & (divisor - 1) == 0 and n % divisor == 0 and n // divisor % 2 == 1
 
 
+@few
 @given(layouts())
 def test_each_element_is_held_once_by_each_replica(layout: Layout) -> None:
     replicas = 1 << (layout.replica_lanes.bit_count() + layout.replica_warps.bit_count())
@@ -63,12 +65,14 @@ def test_each_element_is_held_once_by_each_replica(layout: Layout) -> None:
     assert layout.has_phantoms == (phantoms > 0)
 
 
+@few
 @given(layouts())
 def test_no_thread_holds_an_element_twice(layout: Layout) -> None:
     for lane, warp in threads(layout):
         assert len(set(held(layout, lane, warp))) == layout.registers
 
 
+@few
 @given(layouts())
 def test_replicas_hold_the_same(layout: Layout) -> None:
     for lane, warp in threads(layout):
@@ -76,6 +80,7 @@ def test_replicas_hold_the_same(layout: Layout) -> None:
         assert held(layout, lane, warp) == held(layout, *home)
 
 
+@few
 @given(layouts(), st.data())
 def test_a_permuted_layout_holds_the_permuted_coordinates(layout: Layout, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(layout.shape))))
@@ -86,6 +91,7 @@ def test_a_permuted_layout_holds_the_permuted_coordinates(layout: Layout, data: 
         assert moved == set(held(result, lane, warp))
 
 
+@few
 @given(layouts().filter(lambda layout: len(layout.shape) > 0), st.data())
 def test_what_a_reduction_leaves(layout: Layout, data: st.DataObject) -> None:
     axis = data.draw(st.integers(0, len(layout.shape) - 1))
@@ -96,6 +102,7 @@ def test_what_a_reduction_leaves(layout: Layout, data: st.DataObject) -> None:
         assert sorted(left) == sorted(held(result, lane, warp))
 
 
+@few
 @given(layouts(), st.data())
 def test_a_new_axis_changes_nothing_else(layout: Layout, data: st.DataObject) -> None:
     axis = data.draw(st.integers(0, len(layout.shape)))
@@ -106,6 +113,7 @@ def test_a_new_axis_changes_nothing_else(layout: Layout, data: st.DataObject) ->
     assert result.drop_axis(axis) == layout
 
 
+@few
 @given(layouts().filter(lambda layout: len(layout.shape) > 0), st.data())
 def test_a_collapsed_layout_has_what_a_broadcast_needs(layout: Layout, data: st.DataObject) -> None:
     axis = data.draw(st.integers(0, len(layout.shape) - 1))
@@ -122,6 +130,7 @@ def test_other_extents_keep_the_base_tile(layout: Layout, data: st.DataObject) -
     assert (result.shape, result.base) == (shape, layout.base)
 
 
+@few
 @given(layouts(), st.data())
 def test_contiguous_registers_lie_side_by_side(layout: Layout, data: st.DataObject) -> None:
     if not layout.shape:

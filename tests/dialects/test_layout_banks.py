@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import product
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from layout_strategies import layouts
 
@@ -63,6 +63,7 @@ def staged(draw: st.DrawFn) -> tuple[Layout, SharedLayout, int]:
     return layout, drawn, draw(st.sampled_from([1, 2, 4, 8]))
 
 
+@settings(max_examples=60)
 @given(staged())
 def test_a_vector_lies_side_by_side_and_aligned(case: tuple[Layout, SharedLayout, int]) -> None:
     layout, shared, element_bytes = case
@@ -80,6 +81,23 @@ def test_a_vector_lies_side_by_side_and_aligned(case: tuple[Layout, SharedLayout
             assert [shared.index(at) for at in coords] == list(range(start, start + vector))
 
 
+@pytest.mark.parametrize(
+    ("shared", "expected"),
+    [
+        (SharedLayout((16, 64), (0, 1)), 8),
+        (SharedLayout((16, 64), (0, 1), 3, 3, 3), 8),
+        (SharedLayout((16, 64), (0, 1), 3, 1, 5), 2),  # chunks of two elements trade places
+        (SharedLayout((16, 64), (0, 1), pad=4), 4),
+        (SharedLayout((16, 64), (0, 1), pad=1), 1),
+        (SharedLayout((16, 64), (1, 0)), 1),
+        (SharedLayout((16, 64), (0, 1), panel=4), 4),
+    ],
+)
+def test_vectors_of_rows(shared: SharedLayout, expected: int) -> None:
+    assert shared_vector(coalesced((16, 64), (0, 1), 8, 1), shared, 2) == expected
+
+
+@settings(max_examples=60)
 @given(staged())
 def test_wavefronts_against_a_count_by_hand(case: tuple[Layout, SharedLayout, int]) -> None:
     layout, shared, element_bytes = case
