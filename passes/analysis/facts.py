@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DIVISOR, KernelOp
@@ -248,16 +249,37 @@ def _inside(op: Operation, loop: Operation) -> bool:
 
 def _any_op(facts: KernelFacts, op: Operation) -> None:
     """An op of which only its place is known: its integers may differ each time it runs."""
-    scalar = not op.regions and all(isinstance(o.type, IntegerType | IndexType | AnyFloat) for o in op.operands)
     for result in op.results:
         if width_of(result.type) is not None:
-            facts.unknown(result, "unknown" if scalar else "data", op)
+            facts.unknown(result, "data" if _rests_on_memory(op) else "unknown", op)
     for region in op.regions:
         for block in region.blocks:
             for argument in block.args:
                 if width_of(argument.type) is not None:
                     facts.unknown(argument, "carried", op)
             facts.walk(block, Scope(facts.current))
+
+
+def _rests_on_memory(op: Operation) -> bool:
+    """Whether something read from memory may be among what the op computes from."""
+    pending, seen = [op], {op}
+    while pending:
+        current = pending.pop()
+        if (
+            current.regions
+            or not is_side_effect_free(current)
+            or any(isinstance(o.type, ViewType) for o in current.operands)
+        ):
+            return True
+        for operand in current.operands:
+            owner = operand.owner
+            if isinstance(owner, Block):
+                if owner.parent_op() is not None and not isinstance(owner.parent_op(), KernelOp):
+                    return True  # carried by a loop
+            elif owner not in seen:
+                seen.add(owner)
+                pending.append(owner)
+    return False
 
 
 def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
