@@ -185,6 +185,11 @@ class SimtInterpreter(TrackInterpreter):
 
     # Arguments
 
+    def operate(self, kind: str, left: object, right: object) -> object:
+        if kind == "matmul":
+            raise self.unsupported("matmul", "'@' multiplies tiles, and a thread has none", "write a loop")
+        return super().operate(kind, left, right)
+
     def truth(self, thing: object) -> bool | Value:
         if isinstance(thing, Part):
             raise self.mistyped("type/condition", f"{name_of(thing)} has no truth value")

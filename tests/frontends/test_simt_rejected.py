@@ -147,6 +147,7 @@ PROGRAMS = {
     "missing argument": R("simt.atomic_add(hist, 0)  #!", "type/arguments", ("value",)),
     "tile function": R("a = tile.load(x, 0, 4)  #!", "unsupported/call", ("x[i]",)),
     "tile id": R("a = tile.bid(0)  #!", "unsupported/call", ("simt.block_idx(axis)",)),
+    "product of tiles": R("a = x[n] @ x[n]  #!", "unsupported/matmul", ("a loop",)),
     "printf": R("simt.printf('%f', n)  #!", "unsupported/printf"),
     "print": R("print(n)  #!", "unsupported/builtin"),
     "recursion": R(
