@@ -402,7 +402,7 @@ def test_a_loop_variable_keeps_its_last_value(device: Device, n: int) -> None:
 @tile.kernel
 def any_step(out: tile.Out, start: int, stop: int, step: int):
     count, last = 0, 77
-    for last in range(start, stop, step):
+    for last in range(start, stop, step):  # noqa: B007
         count += 1
     tile.store(out, 0, count)
     tile.store(out, 1, last)
