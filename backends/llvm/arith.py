@@ -227,7 +227,9 @@ def divide(
             signs = emitter.assign(f"xor {type_} {rest}, {b}")
             side = emitter.assign(f"icmp {'slt' if adjust < 0 else 'sge'} {type_} {signs}, {zero}")
             off = emitter.assign(f"and {bools} {off}, {side}")
-        step = emitter.assign(f"{'sext' if adjust < 0 else 'zext'} {bools} {off} to {type_}")
+        step = off
+        if type_ != bools:
+            step = emitter.assign(f"{'sext' if adjust < 0 else 'zext'} {bools} {off} to {type_}")
         out = emitter.assign(f"add {type_} {out}, {step}")
     if by_zero is not None:
         out = emitter.assign(f"select {bools} {by_zero}, {type_} {zero}, {type_} {out}")

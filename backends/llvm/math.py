@@ -134,6 +134,10 @@ exit:
 def ipowi(emitter: Emitter, op: Operation) -> None:
     """By squaring; a negative power gives what is left of 1 / base**-power: 0 unless base is 1 or -1."""
     element, width = emitter.element(op.results[0].type), emitter.width_of(op.results[0].type)
+    if element == "i1":  # the powers are 0 and -1, and 1 / base is base
+        bools, true = types.vector(width, "i1"), types.splat(width, "i1", "1")
+        emitter.each_chunk(op, lambda a, b: emitter.assign(f"select {bools} {b}, {bools} {a}, {bools} {true}"))
+        return
     name = emitter.output.helper(f"tile.ipow.{element}", lambda: _IPOW.format(T=element))
     emitter.each_chunk(op, lambda a, b: per_element(emitter, name, element, width, a, b))
 
