@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tileopt.backends import targets
 from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
+from tileopt.backends.llvm.faults import check_sites, memory_name, tested_axes
 from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
@@ -132,9 +133,8 @@ def _context() -> Context:
 
 
 def _checker() -> Callable[[str, ModuleOp, str], None]:
-    from tileopt.passes.invariants import check
-
     from tileopt.dialects.verifier import verify
+    from tileopt.passes.invariants import check
 
     def both(name: str, module: ModuleOp, when: str) -> None:
         check(name, module, when)
@@ -178,6 +178,8 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             ptx=ptx,
             report=describe(module),
             conditions=launch_conditions(kernel),
+            checks=check_sites(kernel),
+            block=kernel.block or (),
         )
 
 
@@ -249,6 +251,8 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
             slots += [ParamSlot(index, SlotKind.STRIDE, axis) for axis in range(type_.rank)]
         else:
             slots.append(ParamSlot(index, SlotKind.SCALAR, dtype=names[type_]))
+    if check_sites(kernel):
+        slots.append(ParamSlot(len(kernel.function_type.inputs.data), SlotKind.ERROR))
     return tuple(slots)
 
 
@@ -271,6 +275,8 @@ def describe(module: ModuleOp) -> dict[str, object]:
             verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
+        elif isinstance(op, ELEMENTS):
+            accesses.append(_element_report(kernel, op))
         elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
             atoms.append(op.atom.data)
         elif isinstance(op, simt.Dot):

@@ -98,7 +98,9 @@ def has_operands_in_place(module: ModuleOp) -> Iterator[Violation]:
         if isinstance(op, tile.Mma) and op.atom is not None and target is not None:
             atom = next((a for a in target.atoms if a.name == op.atom.data), None)
             for value, space in ((op.a, atom.a_space), (op.b, atom.b_space)) if atom is not None else ():
-                if (space is Space.SHARED) is not isinstance(value.type, BufferType):
+                # An atom that has a fragment for `a` takes it from registers as well.
+                either = value is op.a and atom is not None and "a" in atom.fragments
+                if (space is Space.SHARED) is not isinstance(value.type, BufferType) and not either:
                     yield op, f"an operand of {op.atom.data} is {value.type}, not in {space} memory"
 
 

@@ -48,9 +48,9 @@ def _hasten(product: gpu_wgmma.Wgmma) -> None:
     while at is not None and at not in makers and not _meets(at):
         at = at.prev_op
     if at is not None and at is not product.prev_op:
-        product.detach()
         block = at.parent
         assert block is not None
+        block.detach_op(product)
         block.insert_op_after(product, at)
 
 
@@ -60,9 +60,9 @@ def _delay(wait: gpu_wgmma.WgmmaWait) -> None:
     while at is not None and not (at.has_trait(IsTerminator) or _meets(at) or any(x in users for x in walk(at))):
         at = at.next_op
     if at is not None and at is not wait.next_op:
-        wait.detach()
         block = at.parent
         assert block is not None
+        block.detach_op(wait)
         block.insert_op_before(wait, at)
 
 
