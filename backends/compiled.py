@@ -18,6 +18,7 @@ class SlotKind(StrEnum):
     EXTENT = "extent"
     STRIDE = "stride"  # in elements
     SCALAR = "scalar"
+    ERROR = "error"  # the address of the record of a failed check, the last of all (see CheckSite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,17 @@ class ParamSlot:
     dtype: str = "i64"
 
 
+@dataclass(frozen=True, slots=True)
+class CheckSite:
+    """A place where a kernel tests an index of `array`. A kernel with such has an argument of the kind `ERROR`."""
+
+    array: str
+    axis: int
+    file: str
+    line: int
+    column: int
+
+
 @dataclass
 class CompiledModule:
     """One kernel for one target.
@@ -41,6 +53,8 @@ class CompiledModule:
     `name`: the kernel's symbol. `threads`: of one block. `shared_bytes`: on a GPU the dynamic shared memory of one
     block, on the CPU the scratch that one block needs. `ir`: printed IR by level, a callable where printing can wait.
     `conditions`: what must hold at a launch for `launch` outcomes, in the words of `backends.runtime.conditions`.
+    `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
+    the kernel fixes them.
     `report`: what the passes say about the kernel (bounds outcomes, ownership proofs, atoms and so on); what goes to
     disk is its JSON form.
     """
@@ -56,6 +70,8 @@ class CompiledModule:
     ptx: str | None = None
     report: dict[str, object] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
+    checks: tuple[CheckSite, ...] = ()
+    block: tuple[int, ...] = ()
 
 
 def expand_parameters(parameters: tuple[Parameter, ...], signature: Signature) -> tuple[ParamSlot, ...]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tileopt.backends import targets
 from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
-from tileopt.backends.llvm.faults import check_sites, memory_name, tested_axes
 from tileopt.backends.launch_conditions import check_target, launch_conditions
+from tileopt.backends.llvm.faults import check_sites, memory_name, tested_axes
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
@@ -25,7 +25,7 @@ from tileopt.passes.safety.verify_ownership import unused_axes
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute
+    from xdsl.ir import Attribute, Operation, SSAValue
     from xdsl.passes import ModulePass
 
     from tileopt.dialects.kernel import KernelOp
@@ -261,8 +261,9 @@ def describe(module: ModuleOp) -> dict[str, object]:
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
     from xdsl.ir import BlockArgument
 
-    from tileopt.dialects import gpu, gpu_wgmma, simt
+    from tileopt.dialects import gpu, gpu_wgmma, simt, simt_atomic, simt_thread
 
+    elements = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
     kernel = _only_kernel(module)
     accesses: list[str] = []
     atoms: list[str] = []
@@ -275,8 +276,8 @@ def describe(module: ModuleOp) -> dict[str, object]:
             verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
-        elif isinstance(op, ELEMENTS):
-            accesses.append(_element_report(kernel, op))
+        elif isinstance(op, elements):
+            accesses.append(_element_report(kernel, op, op.mem))
         elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
             atoms.append(op.atom.data)
         elif isinstance(op, simt.Dot):
@@ -294,6 +295,20 @@ def describe(module: ModuleOp) -> dict[str, object]:
         "threads": _attribute(kernel, simt.THREADS, 32),
         "shared_bytes": _attribute(kernel, simt.SHARED_BYTES, 0),
     }
+
+
+def _element_report(kernel: KernelOp, op: Operation, memory: SSAValue) -> str:
+    """A line of the report on an access to one element."""
+    from tileopt.dialects.bounds import BoundsAttr
+
+    place, bounds = location_of(op), op.properties.get("bounds")
+    line = f"line {place.line}: " if place is not None else ""
+    verb = {"simt.element_load": "load of", "simt.element_store": "store to"}.get(op.name, "atomic on")
+    name = memory_name(kernel, memory)
+    if not isinstance(bounds, BoundsAttr):
+        return f"{line}{verb} {name}: checked on axes {list(tested_axes(op))} (not analysed)"
+    axes = f" on axes {list(bounds.axes)}" if bounds.axes else ""
+    return f"{line}{verb} {name}: {bounds.outcome}{axes} ({bounds.reason})"
 
 
 __all__ = ["PASSES", "compile_module", "run_passes", "run_to", "targets"]

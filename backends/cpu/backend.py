@@ -31,7 +31,7 @@ _INTRINSICS = frozenset(
         "smin", "smax", "umin", "umax", "abs", "ctlz", "cttz", "ctpop", "fabs", "floor", "ceil", "trunc", "round",
         "roundeven", "sqrt", "fma", "copysign", "maximum", "minimum", "maxnum", "minnum", "fptosi.sat", "fptoui.sat",
         "masked.load", "masked.store", "masked.gather", "masked.scatter", "coro.id", "coro.size", "coro.align",
-        "coro.begin", "coro.suspend", "coro.end", "coro.resume", "coro.done", "memset",
+        "coro.begin", "coro.suspend", "coro.end", "coro.resume", "coro.done", "memset", "bitreverse",
     )
 )  # fmt: skip
 
@@ -50,6 +50,7 @@ class CpuBackend(TargetBackend):
     name = "cpu"
     intrinsics = _INTRINSICS
     native_floats = frozenset({"float", "double"})
+    shared_is_private = True
 
     def __init__(self, coroutines: bool = False) -> None:
         self.coroutines = coroutines

@@ -14,18 +14,21 @@ from __future__ import annotations
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
-from tileopt.backends.cpu.frame import GRID, Argument, blocks_function, symbol
+from tileopt.backends.cpu import warp
+from tileopt.backends.cpu.frame import GRID, Argument, blocks_function, fault_lines, symbol, unless_stopped
+from tileopt.backends.cpu.uniform import EXCHANGES
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Fragment
 from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt import Kernel
+from tileopt.dialects.simt_warp import Match, Shuffle, SyncWarp, Vote, WarpReduce
 
 _LINE = 64  # an exchange slot starts at a cache line, which is also the widest vector's alignment
 
 
-def _has(kernel: Kernel, kind: type[Operation]) -> bool:
+def _has(kernel: Kernel, kind: type[Operation] | tuple[type[Operation], ...]) -> bool:
     return any(isinstance(op, kind) for op in kernel.body.walk())
 
 
@@ -43,15 +46,15 @@ def barrier(emitter: Emitter, op: Operation) -> None:
 
 
 def _mixed(kernel: Kernel) -> bool:
-    return _has(kernel, simt.Barrier) and _has(kernel, simt.ShuffleXor)
+    return _has(kernel, simt.Barrier) and _has(kernel, (SyncWarp, *EXCHANGES))
 
 
 def exchange_bytes(kernel: Kernel) -> int:
     """Bytes of one thread's slot in each half of the exchange area."""
     size = 0
     for op in kernel.body.walk():
-        if isinstance(op, simt.ShuffleXor):
-            type_ = op.source.type
+        if isinstance(op, EXCHANGES):
+            type_ = op.operands[0].type
             count = type_.get_shape()[0] if isinstance(type_, VectorType) else 1
             size = max(size, count * types.bytes_of(types.llvm_type(type_)))
     return -(-size // _LINE) * _LINE
@@ -93,11 +96,43 @@ def shuffle_xor(emitter: Emitter, op: Operation) -> None:
         (emitter.values[op.result],) = out
 
 
+def exchange(emitter: Emitter, op: Operation) -> None:
+    """Lanes read each other's scalars: those of a warp stand side by side in the warp's part of the area."""
+    value, slot = op.operands[0], exchange_bytes(emitter.kernel)
+    element = emitter.element(value.type)
+    memory, text = types.memory_type(element), emitter.scalar(value)
+    half = emitter.assign("load i64, ptr %half, align 8")
+    base = emitter.assign(f"getelementptr i8, ptr %exchange, i64 {half}")
+    first = emitter.assign(f"mul nuw nsw i32 {emitter.assign(f'and i32 %tid, {-WARP_SIZE}')}, {slot}")
+    lane = emitter.assign(f"and i32 %tid, {WARP_SIZE - 1}")
+    lanes = emitter.assign(f"getelementptr i8, ptr {base}, i32 {first}")
+    here = emitter.assign(f"getelementptr {memory}, ptr {lanes}, i32 {lane}")
+    if memory != element:
+        text = emitter.assign(f"zext {element} {text} to {memory}")
+    emitter.line(f"store {memory} {text}, ptr {here}, align {types.bytes_of(element)}")
+    _suspend(emitter)
+    emitter.values[op.results[0]] = warp.outcome(emitter, op, lanes)
+    other = emitter.assign(f"sub nuw nsw i64 {_half_bytes(emitter)}, {half}")
+    emitter.line(f"store i64 {other}, ptr %half, align 8")
+
+
+def sync_warp(emitter: Emitter, op: Operation) -> None:
+    _suspend(emitter)
+
+
 def _half_bytes(emitter: Emitter) -> int:
     return exchange_bytes(emitter.kernel) * (-(-emitter.threads // WARP_SIZE) * WARP_SIZE)
 
 
-HANDLERS: dict[type[Operation], Handler] = {simt.Barrier: barrier, simt.ShuffleXor: shuffle_xor}
+HANDLERS: dict[type[Operation], Handler] = {
+    simt.Barrier: barrier,
+    simt.ShuffleXor: shuffle_xor,
+    Shuffle: exchange,
+    Vote: exchange,
+    Match: exchange,
+    WarpReduce: exchange,
+    SyncWarp: sync_warp,
+}
 
 
 # --- the functions around the body ---------------------------------------------------------------------------------
@@ -146,6 +181,9 @@ thread:
   br label %body
 body:
 {body}
+  br label %thread.end
+{fault}
+thread.end:
   %end.state = call i8 @llvm.coro.suspend(token none, i1 true)
   switch i8 %end.state, label %coro.suspend [ i8 0, label %coro.never i8 1, label %coro.cleanup ]
 coro.never:
@@ -188,8 +226,8 @@ rounds:
 # Every suspension is a barrier, or every one a shuffle: all threads go on in each round.
 _ROUNDS = """  br label %round
 round:
-  %t = phi i64 [ 0, %rounds ], [ %t.next, %next ], [ 0, %round.end ]
-  %live = phi i1 [ false, %rounds ], [ %live.next, %next ], [ false, %round.end ]
+  %t = phi i64 [ 0, %rounds ], [ %t.next, %next ], [ 0, %again ]
+  %live = phi i1 [ false, %rounds ], [ %live.next, %next ], [ false, %again ]
   %at = mul i64 %t, %stride
   %handle = getelementptr i8, ptr %area, i64 %at
   %done = call i1 @llvm.coro.done(ptr %handle)
@@ -203,7 +241,9 @@ next:
   %t.more = icmp ult i64 %t.next, {threads}
   br i1 %t.more, label %round, label %round.end
 round.end:
-  br i1 %live.next, label %round, label %block.end"""
+  br i1 %live.next, label %again, label %block.end
+again:
+{again}"""
 
 # Each warp goes on until all its lanes wait at a barrier or have ended; then the barrier opens for all.
 _WARPS = """  br label %gather
@@ -236,7 +276,9 @@ next:
   %t.more = icmp ult i64 %t.next, %t.end
   br i1 %t.more, label %lane, label %round.end
 round.end:
-  br i1 %live.next, label %round, label %warp.end
+  br i1 %live.next, label %again, label %warp.end
+again:
+{again}
 warp.end:
   %w.next = add nuw nsw i64 %w, 32
   %w.more = icmp ult i64 %w.next, {threads}
@@ -271,6 +313,7 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         threads=threads,
         entry="\n".join(emitter.entry),
         body="\n".join(emitter.lines),
+        fault="\n".join(fault_lines(emitter, "thread.end")),
     )
     exchange = 2 * _half_bytes(emitter)
     before = [
@@ -293,7 +336,12 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
     if _mixed(emitter.kernel):
         emitter.declare("i64 @llvm.umin.i64(i64, i64)")
     scheduler = _WARPS if _mixed(emitter.kernel) else _ROUNDS
-    block = (_START + scheduler).format(thread=thread, passed=", ".join(passed), threads=threads)
+    block = (_START + scheduler).format(
+        thread=thread,
+        passed=", ".join(passed),
+        threads=threads,
+        again="\n".join(unless_stopped(emitter, "round")),
+    )
     after = ["  %raw.at = getelementptr ptr, ptr %frames, i64 2", "  %raw = load ptr, ptr %raw.at, align 8"]
     after.append("  call void @free(ptr %raw)")
     if exchange:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tileopt.backends.cpu.jit import entry_symbol
 from tileopt.backends.llvm.emitter import Emitter
+from tileopt.backends.llvm.faults import ERROR
 from tileopt.backends.llvm.types import memory_type
 from tileopt.backends.llvm.values import View
 from tileopt.dialects.diagnostics import UnsupportedError
@@ -59,6 +60,8 @@ def define_arguments(emitter: Emitter) -> list[Argument]:
             unit,
             1 if contract is None else contract.align,
         )
+    if emitter.faults.any:
+        out.append(Argument("ptr", "", ERROR))
     if len(out) > 4096:
         raise UnsupportedError("backend/arguments", f"a kernel with {len(out)} expanded arguments")
     return out
@@ -93,6 +96,58 @@ def symbol(emitter: Emitter, part: str = "") -> str:
         return name
     escaped = name.replace("\\", "\\5C").replace('"', "\\22")
     return f'"{escaped}"'
+
+
+def unless_stopped(emitter: Emitter, label: str, condition: str = "true") -> list[str]:
+    """Goes to `label` where the condition holds and no thread has failed a check, otherwise to `leave`."""
+    if not emitter.faults.any:
+        return [f"  br i1 {condition}, label %{label}, label %leave"]
+    name = label.replace(".", "_")
+    return [
+        f"  %{name}.error = load atomic i64, ptr {ERROR} monotonic, align 8",
+        f"  %{name}.sound = icmp eq i64 %{name}.error, 0",
+        f"  %{name}.on = and i1 %{name}.sound, {condition}",
+        f"  br i1 %{name}.on, label %{label}, label %leave",
+    ]
+
+
+def fault_lines(emitter: Emitter, end: str) -> list[str]:
+    """Where failed checks go: the first one's record is kept, and the thread goes to `end`."""
+    emitted = emitter.faults.lines(
+        [
+            f"  call void @tileopt.fault(ptr {ERROR}, i64 %fault.site, i64 %fault.index, i64 %fault.length, "
+            "i64 %bx, i64 %by, i64 %bz, i32 %fault.thread)",
+            f"  br label %{end}",
+        ]
+    )
+    if emitted:
+        emitter.output.helper("tileopt.fault", lambda: _FAULT)
+    return emitted
+
+
+_FAULT = """define internal void @tileopt.fault(ptr %error, i64 %site, i64 %index, i64 %length, i64 %bx, i64 %by, i64 %bz, \
+i32 %thread) noinline cold nounwind {
+  %pair = cmpxchg ptr %error, i64 0, i64 %site seq_cst seq_cst, align 8
+  %first = extractvalue { i64, i1 } %pair, 1
+  br i1 %first, label %write, label %exit
+write:
+  %wide = zext i32 %thread to i64
+  %p1 = getelementptr i64, ptr %error, i64 1
+  store i64 %index, ptr %p1, align 8
+  %p2 = getelementptr i64, ptr %error, i64 2
+  store i64 %length, ptr %p2, align 8
+  %p3 = getelementptr i64, ptr %error, i64 3
+  store i64 %bx, ptr %p3, align 8
+  %p4 = getelementptr i64, ptr %error, i64 4
+  store i64 %by, ptr %p4, align 8
+  %p5 = getelementptr i64, ptr %error, i64 5
+  store i64 %bz, ptr %p5, align 8
+  %p6 = getelementptr i64, ptr %error, i64 6
+  store i64 %wide, ptr %p6, align 8
+  br label %exit
+exit:
+  ret void
+}"""
 
 
 def blocks_function(
@@ -135,7 +190,7 @@ def blocks_function(
         "  %bz.next = add nsw i64 %bz, %bz.carry",
         "  %block.next = add nsw i64 %block, 1",
         "  %more = icmp slt i64 %block.next, %last",
-        "  br i1 %more, label %block.start, label %leave",
+        *unless_stopped(emitter, "block.start", "%more"),
         "leave:",
         *after,
         "  br label %exit",

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tileopt.backends.cpu import lanes
-from tileopt.backends.cpu.frame import Argument, CpuEmitter, blocks_function
-from tileopt.backends.cpu.uniform import MEETINGS, Plan
+from tileopt.backends.cpu import lanes, warp
+from tileopt.backends.cpu.frame import Argument, CpuEmitter, blocks_function, fault_lines
+from tileopt.backends.cpu.uniform import EXCHANGES, MEETINGS, Plan
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Output, TargetBackend
 from tileopt.backends.llvm.scf import Phis, next_index, parts, rebuild
@@ -47,7 +47,7 @@ class PhaseEmitter(CpuEmitter):
         self.around = _Level("block.start")
         self.number = 0  # of the phase as the plan counts
         self.inside = False
-        self.shuffled: list[simt.ShuffleXor] = []  # shuffles whose results the next phase reads
+        self.shuffled: list[Operation] = []  # meetings of lanes whose results the next phase reads
         # Of a crossing value, or of a shuffle's copy: the offset of its array, and what it consists of.
         self.places: dict[SSAValue | Operation, int] = {}
         self.kinds: dict[SSAValue | Operation, Value] = {}
@@ -69,19 +69,28 @@ class PhaseEmitter(CpuEmitter):
         self.phase_label = self.label("thread")
         self.tid = f"%{self.phase_label}.id"
         self._enter(_Level(f"{self.phase_label}.body"))
-        for op in self.shuffled:
-            other = self.assign(f"xor i32 {self.tid}, {op.mask.value.data}")
-            key = op.source if op.source in self.plan.shuffled else op
-            self.values[op.result] = self._read(key, op.source, other)
-        shuffled, self.shuffled = self.shuffled, []
         for value in self.plan.needs.get(self.number, ()):
             if value in self.plan.cheap:
                 assert isinstance(value.owner, Operation)
                 self.handlers[type(value.owner)](self, value.owner)
             else:
                 self.values[value] = self._read(value, value, self.tid)
+        shuffled, self.shuffled = self.shuffled, []
         for op in shuffled:
-            self._made(op.result)
+            self._exchanged(op)
+            self._made(op.results[0])
+
+    def _exchanged(self, op: Operation) -> None:
+        """The result of a meeting of lanes, from the places where each has left its value."""
+        source = op.operands[0]
+        key = source if source in self.plan.shuffled else op
+        if isinstance(op, simt.ShuffleXor):
+            other = self.assign(f"xor i32 {self.tid}, {op.mask.value.data}")
+            self.values[op.result] = self._read(key, source, other)
+            return
+        size = self._layout(self.kinds[key], source)[3]
+        first = self.assign(f"and i32 {self.tid}, {-WARP_SIZE}")
+        self.values[op.results[0]] = warp.outcome(self, op, self._address(key, first, size))
 
     def close(self) -> None:
         """Ends the present phase; lines go to the block again."""
@@ -235,11 +244,12 @@ class PhaseEmitter(CpuEmitter):
             elif op in self.plan.outer:
                 _STRUCTURES[type(op)](self, op)
             elif isinstance(op, MEETINGS):
-                if isinstance(op, simt.ShuffleXor) and op.source not in self.plan.shuffled:
+                exchange = isinstance(op, EXCHANGES)
+                if exchange and op.operands[0] not in self.plan.shuffled:
                     self.open()
-                    self._write(op, op.source)
+                    self._write(op, op.operands[0])
                 self.close()
-                if isinstance(op, simt.ShuffleXor):
+                if exchange:
                     self.shuffled.append(op)
             else:
                 self.open()
@@ -373,5 +383,5 @@ def functions(emitter: PhaseEmitter, arguments: list[Argument]) -> list[str]:
         places = sorted(set(emitter.places.values()))
         before += [f"  %area.{place} = getelementptr i8, ptr %area, i64 {place}" for place in places]
         after = ["  call void @free(ptr %area.raw)"]
-    block = [*emitter.around.entry, *emitter.around.lines, "  br label %block.end"]
+    block = [*emitter.around.entry, *emitter.around.lines, "  br label %block.end", *fault_lines(emitter, "leave")]
     return [blocks_function(emitter, arguments, before, block, after)]

@@ -18,8 +18,12 @@ from tileopt.backends.cpu import lanes
 from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt import Kernel
+from tileopt.dialects.simt_thread import BlockDim, DynamicShared, ThreadIdx
+from tileopt.dialects.simt_warp import LaneMask, Match, Shuffle, SyncWarp, Vote, WarpReduce
 
-MEETINGS = (simt.Barrier, simt.ShuffleXor)
+# Lanes of a warp that read each other's first operand.
+EXCHANGES = (simt.ShuffleXor, Shuffle, Vote, Match, WarpReduce)
+MEETINGS = (simt.Barrier, SyncWarp, *EXCHANGES)
 _ALIKE: tuple[type[Operation], ...] = (
     simt.BlockId,
     simt.GridDim,
@@ -27,6 +31,8 @@ _ALIKE: tuple[type[Operation], ...] = (
     simt.AllocShared,
     simt.Slot,
     simt.ViewBuffer,
+    BlockDim,
+    DynamicShared,
     scf.ForOp,
     scf.IfOp,
     scf.WhileOp,
@@ -34,7 +40,14 @@ _ALIKE: tuple[type[Operation], ...] = (
     scf.ConditionOp,
 )
 _PURE = frozenset((*arith.Arith.operations, *math.Math.operations, *_ALIKE))
-_CHEAP: tuple[type[Operation], ...] = (arith.ConstantOp, simt.Splat, simt.FragmentCoord, simt.ThreadId)
+_CHEAP: tuple[type[Operation], ...] = (
+    arith.ConstantOp,
+    simt.Splat,
+    simt.FragmentCoord,
+    simt.ThreadId,
+    ThreadIdx,
+    LaneMask,
+)
 _CHEAP_STEPS = frozenset(
     (arith.AddiOp, arith.SubiOp, arith.CmpiOp, arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp, simt.FragmentSelect)
 )
@@ -162,12 +175,14 @@ class _Phases:
             if op in self.plan.outer:
                 self.structure(op)
             elif isinstance(op, MEETINGS):
-                for value in op.operands:
+                for value in op.operands[:1]:
                     self.use(value)
                     if value in self.once_made:
                         self.plan.crossing.add(value)
                         self.plan.shuffled.add(value)
                 self.phase += 1
+                for value in op.operands[1:]:
+                    self.use(value)
                 self.make(op.results)
             else:
                 for value in captured(op):

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tileopt.backends.llvm import types
+from tileopt.backends.llvm.faults import Faults
 from tileopt.backends.llvm.values import Buffer, Fragment, Value, View
 from tileopt.dialects.diagnostics import CompileError, UnsupportedError, location_of
 from tileopt.dialects.simt import THREADS, Kernel
@@ -84,6 +85,7 @@ class Emitter:
         self.lines: list[str] = []
         self.block = "entry"  # label of the block being written, for phis
         self.cached: dict[object, str] = {}  # values of the entry section by what they are
+        self.faults = Faults(kernel)
         self._count = 0
         self._labels = 0
         self.fma = flag(kernel, FMA, True)
@@ -262,6 +264,7 @@ class TargetBackend:
     shared_pointer = "ptr"  # LLVM type of a pointer to shared memory
     intrinsics: frozenset[str] = frozenset()  # names, or stems of overloaded names, that are safe to call
     native_floats: frozenset[str] = frozenset({"half", "float", "double"})  # LLVM types with exact arithmetic
+    shared_is_private = False  # whether the threads that share a block's memory run one at a time
 
     def handlers(self) -> Mapping[type[Operation], Handler]:
         """What emits each op class. Called once a kernel: return a cached dict."""
@@ -291,6 +294,10 @@ class TargetBackend:
         """Pointer to the block's shared memory, a `shared_pointer`."""
         raise NotImplementedError
 
+    def scope(self, scope: str) -> str:
+        """What names the threads that see an atomic (see `MemoryScope`) as one, followed by a blank."""
+        return ""
+
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         """Writes one kernel's functions: makes an `Emitter`, defines the arguments, walks the body, wraps the lines."""
         raise NotImplementedError
@@ -318,7 +325,7 @@ def flag(kernel: Kernel, name: str, default: bool) -> bool:
 
 def shared_handlers() -> dict[type[Operation], Handler]:
     """The handlers of the ops that are the same for all targets."""
-    from tileopt.backends.llvm import arith, convert, dot, fragment, math, query, scf
+    from tileopt.backends.llvm import arith, atomic, convert, dot, fragment, lane, math, query, scf, thread
 
     return {
         **arith.HANDLERS,
@@ -328,6 +335,9 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         **fragment.HANDLERS,
         **query.HANDLERS,
         **dot.HANDLERS,
+        **thread.HANDLERS,
+        **lane.HANDLERS,
+        **atomic.HANDLERS,
     }
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
+from tileopt.backends.compiled import CheckSite, CompiledModule, ParamSlot, SlotKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Artifact:
     code: bytes
     report: dict[str, Any] = field(default_factory=dict)
     declarations: str = ""
+    checks: tuple[CheckSite, ...] = ()
+    block: tuple[int, ...] = ()
 
     @staticmethod
     def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
@@ -38,6 +40,8 @@ class Artifact:
             code,
             report,
             "\n".join(line for line in module.llvm.splitlines() if line.startswith("declare") and "@llvm." not in line),
+            module.checks,
+            module.block,
         )
 
     def to_bytes(self) -> bytes:
@@ -52,6 +56,8 @@ class Artifact:
             "conditions": list(self.conditions),
             "report": self.report,
             "declarations": self.declarations,
+            "block": list(self.block),
+            "checks": [asdict(site) for site in self.checks],
         }
         return json.dumps(fields, default=str).encode() + b"\n" + self.code
 
@@ -63,6 +69,8 @@ class Artifact:
             fields = json.loads(head)
             params = tuple(ParamSlot(**{**slot, "kind": SlotKind(slot["kind"])}) for slot in fields.pop("params"))
             conditions = tuple(fields.pop("conditions"))
-            return Artifact(**fields, params=params, conditions=conditions, code=code)
+            checks = tuple(CheckSite(**site) for site in fields.pop("checks"))
+            block = tuple(fields.pop("block"))
+            return Artifact(**fields, params=params, conditions=conditions, checks=checks, block=block, code=code)
         except (ValueError, KeyError, TypeError):
             return None

@@ -9,8 +9,9 @@ from typing import Any
 
 from tileopt.backends.runtime import pool
 from tileopt.backends.runtime.artifact import Artifact
+from tileopt.backends.runtime.check_errors import RECORD_WORDS, check_error
 from tileopt.backends.runtime.grid import Grid
-from tileopt.backends.runtime.plan import Run
+from tileopt.backends.runtime.plan import ArgumentBuffer, Run
 
 _ALIGN = 128
 _INLINE_NS = 60_000  # waking the other threads costs about as much
@@ -54,7 +55,17 @@ class CpuCode:
     def launcher(self) -> Run:
         """What launches with arguments of like shapes: how long they took is remembered with it."""
         cost, run = [0.0], self.run
+        if self.artifact.checks:
+            return lambda buffer, grid, _: self._run_checked(buffer, grid, cost)
         return lambda buffer, grid, _: run(buffer.address, grid, cost)
+
+    def _run_checked(self, buffer: ArgumentBuffer, grid: Grid, cost: list[float]) -> None:
+        """Runs the grid. Raises BoundsError for the first check that failed."""
+        record = (ctypes.c_int64 * RECORD_WORDS)()
+        buffer.words[len(self.artifact.params) - 1] = ctypes.addressof(record)
+        self.run(buffer.address, grid, cost)
+        if record[0]:
+            raise check_error(self.artifact, record)
 
     def run(self, slots: int, grid: Grid, cost: list[float]) -> None:
         """Runs the whole grid and returns when it is done.

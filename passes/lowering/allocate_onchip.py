@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import Location, TargetError, location_of
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.kernel import DYNAMIC_SHARED, MANUAL_BARRIERS
 from tileopt.dialects.target import Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
@@ -55,20 +56,23 @@ class _Tile:
 def allocate(kernel: simt.Kernel) -> None:
     """Gives the allocations of `kernel` their offsets. Raises TargetError where they do not fit."""
     lives = lifetimes(kernel)
-    total = 0
+    total, dynamic = 0, kernel.integer(DYNAMIC_SHARED) or 0
     if lives:
         target = target_of(kernel)
         tiles = [_Tile(op, bytes_of(op), alignment_of(op), life) for op, life in lives.items()]
         offsets, total = _side_by_side(tiles)
-        if total > target.shared_bytes // _RESIDENT:
+        # Memory for two tiles needs a barrier between them, which only insert-fences adds.
+        if total > target.shared_bytes // _RESIDENT and MANUAL_BARRIERS not in kernel.attributes:
             offsets, total = _sharing(tiles)
-        if total > target.shared_bytes:
-            raise _too_large(kernel, tiles, total, target)
+        if total + dynamic > target.shared_bytes:
+            raise _too_large(kernel, tiles, total + dynamic, target)
         for placed, offset in offsets.items():
             placed.properties["offset"] = IntegerAttr(offset, i64)
     for op in walk(kernel):
         if isinstance(op, simt.AllocShared) and op not in lives:
             op.properties["offset"] = IntegerAttr(0, i64)  # never accessed
+    if dynamic:  # after the static part
+        total = _align(total, ALIGNMENT) + dynamic
     kernel.attributes[simt.SHARED_BYTES] = IntegerAttr(total, i64)
 
 

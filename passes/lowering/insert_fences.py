@@ -30,6 +30,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import gpu, gpu_wgmma, simt
+from tileopt.dialects.kernel import MANUAL_BARRIERS
 from tileopt.dialects.verifier import walk
 from tileopt.passes.lowering.accesses import Access, accesses, conflict
 from tileopt.passes.lowering.seen_from_loops import after_iteration, after_loop, first_slot, in_terms_of
@@ -41,7 +42,8 @@ class InsertFences(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
-            if isinstance(kernel, simt.Kernel):
+            # Where the source says where threads meet, conditions may differ between them.
+            if isinstance(kernel, simt.Kernel) and MANUAL_BARRIERS not in kernel.attributes:
                 insert_fences(kernel)
 
 

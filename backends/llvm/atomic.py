@@ -1,0 +1,160 @@
+"""Atomic updates of one element, and fences.
+
+What LLVM has no instruction for on all targets (16-bit floats, the larger of two floats) is a loop around a
+compare-and-swap of the bits. Where a block's threads run one at a time, its shared memory needs no atomics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, Operation
+
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.arith import F32, native
+from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.llvm.faults import test_access
+from tileopt.backends.llvm.fragment import combiner
+from tileopt.backends.llvm.thread import pointer_to
+from tileopt.backends.llvm.values import Buffer
+from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw, Fence
+
+_ORDERS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
+_ON_FAILURE = {"monotonic": "monotonic", "release": "monotonic", "acquire": "acquire", "acq_rel": "acquire"}
+_INTEGER_WORDS = {AtomicKind.EXCH: "xchg", AtomicKind.INC: "uinc_wrap", AtomicKind.DEC: "udec_wrap"}
+_REDUCTIONS = {AtomicKind.ADD: "sum"}
+_PLAIN = {AtomicKind.ADD: "add", AtomicKind.SUB: "sub", AtomicKind.AND: "and", AtomicKind.OR: "or", "xor": "xor"}
+
+
+def _order(op: AtomicRmw | AtomicCas) -> str:
+    return _ORDERS["relaxed" if op.order is None else op.order.data]
+
+
+def _scope(emitter: Emitter, op: AtomicRmw | AtomicCas | Fence) -> str:
+    return emitter.backend.scope("device" if op.scope is None else op.scope.data)
+
+
+def _is_private(emitter: Emitter, op: AtomicRmw | AtomicCas) -> bool:
+    return emitter.backend.shared_is_private and isinstance(emitter.values[op.mem], Buffer)
+
+
+def rmw(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, AtomicRmw)
+    test_access(emitter, op)
+    pointer, space, type_ = pointer_to(emitter, op.mem, op.indices)
+    kind, value, size = AtomicKind(op.kind.data), emitter.scalar(op.value), types.bytes_of(type_)
+    ir_type = op.value.type
+    if _is_private(emitter, op):
+        old = emitter.assign(f"load {type_}, {space} {pointer}, align {size}")
+        new = updated(emitter, kind, ir_type, old, value)
+        emitter.line(f"store {type_} {new}, {space} {pointer}, align {size}")
+        emitter.values[op.result] = old
+        return
+    tail = f"{_scope(emitter, op)}{_order(op)}, align {size}"
+    if isinstance(ir_type, IntegerType):
+        word = _INTEGER_WORDS.get(kind, kind.value)
+        emitter.values[op.result] = emitter.assign(f"atomicrmw {word} {space} {pointer}, {type_} {value} {tail}")
+    elif kind is AtomicKind.EXCH:
+        integer = f"i{types.BITS[type_]}"
+        bits = emitter.assign(f"bitcast {type_} {value} to {integer}")
+        old = emitter.assign(f"atomicrmw xchg {space} {pointer}, {integer} {bits} {tail}")
+        emitter.values[op.result] = emitter.assign(f"bitcast {integer} {old} to {type_}")
+    elif kind in (AtomicKind.ADD, AtomicKind.SUB) and isinstance(ir_type, Float32Type | Float64Type):
+        if kind is AtomicKind.SUB:
+            value = emitter.assign(f"fneg {type_} {value}")
+        emitter.values[op.result] = emitter.assign(f"atomicrmw fadd {space} {pointer}, {type_} {value} {tail}")
+    else:
+        emitter.values[op.result] = _loop(
+            emitter, op, pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value)
+        )
+
+
+def _loop(emitter: Emitter, op: AtomicRmw, pointer: str, space: str, type_: str, update: Callable[[str], str]) -> str:
+    """The old value, once nobody came between reading it and writing what `update` makes of it."""
+    integer, size = f"i{types.BITS[type_]}", types.bytes_of(type_)
+    head, done, before = emitter.label("swap"), emitter.label("swapped"), emitter.block
+    scope, order = _scope(emitter, op), _order(op)
+    first = emitter.assign(f"load atomic {integer}, {space} {pointer} {scope}monotonic, align {size}")
+    emitter.branch(head)
+    emitter.start(head)
+    phi, bits = emitter.reserve(), emitter.fresh()
+    old = emitter.assign(f"bitcast {integer} {bits} to {type_}")
+    new = emitter.assign(f"bitcast {type_} {update(old)} to {integer}")
+    seen, same = _exchange(emitter, space, pointer, integer, bits, new, f"{scope}{order} {_ON_FAILURE[order]}", size)
+    emitter.fill(phi, f"{bits} = phi {integer} [ {first}, %{before} ], [ {seen}, %{emitter.block} ]")
+    emitter.branch_if(same, done, head)
+    emitter.start(done)
+    return old
+
+
+def _exchange(
+    emitter: Emitter, space: str, pointer: str, integer: str, expected: str, desired: str, orders: str, size: int
+) -> tuple[str, str]:
+    """(what was there, whether it was as expected)."""
+    pair = emitter.assign(
+        f"cmpxchg {space} {pointer}, {integer} {expected}, {integer} {desired} {orders}, align {size}"
+    )
+    kind = f"{{ {integer}, i1 }}"
+    return emitter.assign(f"extractvalue {kind} {pair}, 0"), emitter.assign(f"extractvalue {kind} {pair}, 1")
+
+
+def updated(emitter: Emitter, kind: AtomicKind, type_: Attribute, old: str, value: str) -> str:
+    """What an atomic stores."""
+    element = emitter.element(type_)
+    if kind is AtomicKind.EXCH:
+        return value
+    if not isinstance(type_, IntegerType):
+        if kind is AtomicKind.SUB:
+            value, kind = _negated(emitter, element, value), AtomicKind.ADD
+        word = _REDUCTIONS.get(kind, kind.value)
+        if native(emitter, type_):
+            return combiner(emitter, word, type_)(old, value, 1)
+        backend = emitter.backend
+        a, b = (backend.extend(emitter, x, 1, type_, F32) for x in (old, value))
+        return backend.truncate(emitter, combiner(emitter, word, F32)(a, b, 1), 1, F32, type_)
+    if kind in _PLAIN:
+        return emitter.assign(f"{_PLAIN[kind]} {element} {old}, {value}")
+    if kind is AtomicKind.INC:
+        more = emitter.assign(f"add {element} {old}, 1")
+        return emitter.assign(
+            f"select i1 {emitter.assign(f'icmp uge {element} {old}, {value}')}, {element} 0, {element} {more}"
+        )
+    if kind is AtomicKind.DEC:
+        less = emitter.assign(f"sub {element} {old}, 1")
+        # 0 and what is above the operand begin again from it.
+        over = emitter.assign(f"icmp uge {element} {less}, {value}")
+        return emitter.assign(f"select i1 {over}, {element} {value}, {element} {less}")
+    return combiner(emitter, kind.value, type_)(old, value, 1)
+
+
+def _negated(emitter: Emitter, element: str, value: str) -> str:
+    if element in ("float", "double"):
+        return emitter.assign(f"fneg {element} {value}")
+    bits = emitter.assign(f"bitcast {element} {value} to i16")
+    return emitter.assign(f"bitcast i16 {emitter.assign(f'xor i16 {bits}, -32768')} to {element}")
+
+
+def cas(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, AtomicCas)
+    test_access(emitter, op)
+    pointer, space, type_ = pointer_to(emitter, op.mem, op.indices)
+    integer, size = f"i{types.BITS[type_]}", types.bytes_of(type_)
+    expected, desired = (_bits(emitter, type_, emitter.scalar(v)) for v in (op.expected, op.desired))
+    order = _order(op)
+    orders = f"{_scope(emitter, op)}{order} {_ON_FAILURE[order]}"
+    seen, _ = _exchange(emitter, space, pointer, integer, expected, desired, orders, size)
+    emitter.values[op.result] = seen if integer == type_ else emitter.assign(f"bitcast {integer} {seen} to {type_}")
+
+
+def _bits(emitter: Emitter, type_: str, value: str) -> str:
+    integer = f"i{types.BITS[type_]}"
+    return value if integer == type_ else emitter.assign(f"bitcast {type_} {value} to {integer}")
+
+
+def fence(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, Fence)
+    emitter.line(f"fence {_scope(emitter, op)}seq_cst")
+
+
+HANDLERS: dict[type[Operation], Handler] = {AtomicRmw: rmw, AtomicCas: cas, Fence: fence}

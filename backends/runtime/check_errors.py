@@ -1,0 +1,29 @@
+"""The error of a thread that failed a check, from the record that it left (see `backends.llvm.faults`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tileopt.backends.runtime.artifact import Artifact
+from tileopt.dialects.diagnostics import BoundsError, Location
+
+RECORD_WORDS = 8
+
+
+def check_error(artifact: Artifact, record: Sequence[int]) -> BoundsError:
+    """`record`: site + 1, index, length, the block's place, the thread's number."""
+    site = artifact.checks[record[0] - 1]
+    index, length = record[1], record[2]
+    block, thread = tuple(record[3:6]), record[6]
+    rest, places = thread, list[int]()
+    for extent in artifact.block or (artifact.threads, 1, 1):
+        places.append(rest % extent)
+        rest //= extent
+    axis = f" on axis {site.axis}" if site.axis else ""
+    return BoundsError(
+        "bounds/out-of-range",
+        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', whose length is {length}, "
+        f"in thread {tuple(places)} of block {block}",
+        location=Location(site.file, site.line, site.column) if site.file else None,
+        help="test the index before the access; what the kernel wrote before it stopped stays written",
+    )
