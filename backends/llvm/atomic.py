@@ -43,31 +43,45 @@ def rmw(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, AtomicRmw)
     test_access(emitter, op)
     pointer, space, type_ = pointer_to(emitter, op.mem, op.indices)
-    kind, value, size = AtomicKind(op.kind.data), emitter.scalar(op.value), types.bytes_of(type_)
-    ir_type = op.value.type
+    kind, value, ir_type = AtomicKind(op.kind.data), emitter.scalar(op.value), op.value.type
     if _is_private(emitter, op):
+        size = types.bytes_of(type_)
         old = emitter.assign(f"load {type_}, {space} {pointer}, align {size}")
         new = updated(emitter, kind, ir_type, old, value)
         emitter.line(f"store {type_} {new}, {space} {pointer}, align {size}")
         emitter.values[op.result] = old
         return
-    tail = f"{_scope(emitter, op)}{_order(op)}, align {size}"
-    if isinstance(ir_type, IntegerType):
-        word = _INTEGER_WORDS.get(kind, kind.value)
-        emitter.values[op.result] = emitter.assign(f"atomicrmw {word} {space} {pointer}, {type_} {value} {tail}")
-    elif kind is AtomicKind.EXCH:
-        integer = f"i{types.BITS[type_]}"
-        bits = emitter.assign(f"bitcast {type_} {value} to {integer}")
-        old = emitter.assign(f"atomicrmw xchg {space} {pointer}, {integer} {bits} {tail}")
-        emitter.values[op.result] = emitter.assign(f"bitcast {integer} {old} to {type_}")
-    elif kind in (AtomicKind.ADD, AtomicKind.SUB) and isinstance(ir_type, Float32Type | Float64Type):
-        if kind is AtomicKind.SUB:
-            value = emitter.assign(f"fneg {type_} {value}")
-        emitter.values[op.result] = emitter.assign(f"atomicrmw fadd {space} {pointer}, {type_} {value} {tail}")
-    else:
+    if not emitter.backend.orders_updates and op.scope is not None and op.scope.data == "system":
         emitter.values[op.result] = _loop(
             emitter, op, pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value)
         )
+        return
+    order = _order(op)
+    if not emitter.backend.orders_updates and order in ("release", "acq_rel"):
+        emitter.line(f"fence {_scope(emitter, op)}acq_rel")
+    emitter.values[op.result] = _update(emitter, op, kind, value, pointer, space, type_)
+    if not emitter.backend.orders_updates and order in ("acquire", "acq_rel"):
+        emitter.line(f"fence {_scope(emitter, op)}acq_rel")
+
+
+def _update(emitter: Emitter, op: AtomicRmw, kind: AtomicKind, value: str, pointer: str, space: str, type_: str) -> str:
+    """The old value, from one instruction where LLVM has one."""
+    ir_type, size = op.value.type, types.bytes_of(type_)
+    order = _order(op) if emitter.backend.orders_updates else "monotonic"
+    tail = f"{_scope(emitter, op)}{order}, align {size}"
+    if isinstance(ir_type, IntegerType):
+        word = _INTEGER_WORDS.get(kind, kind.value)
+        return emitter.assign(f"atomicrmw {word} {space} {pointer}, {type_} {value} {tail}")
+    if kind is AtomicKind.EXCH:
+        integer = f"i{types.BITS[type_]}"
+        bits = emitter.assign(f"bitcast {type_} {value} to {integer}")
+        old = emitter.assign(f"atomicrmw xchg {space} {pointer}, {integer} {bits} {tail}")
+        return emitter.assign(f"bitcast {integer} {old} to {type_}")
+    if kind in (AtomicKind.ADD, AtomicKind.SUB) and isinstance(ir_type, Float32Type | Float64Type):
+        if kind is AtomicKind.SUB:
+            value = emitter.assign(f"fneg {type_} {value}")
+        return emitter.assign(f"atomicrmw fadd {space} {pointer}, {type_} {value} {tail}")
+    return _loop(emitter, op, pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value))
 
 
 def _loop(emitter: Emitter, op: AtomicRmw, pointer: str, space: str, type_: str, update: Callable[[str], str]) -> str:
@@ -79,8 +93,8 @@ def _loop(emitter: Emitter, op: AtomicRmw, pointer: str, space: str, type_: str,
     emitter.branch(head)
     emitter.start(head)
     phi, bits = emitter.reserve(), emitter.fresh()
-    old = emitter.assign(f"bitcast {integer} {bits} to {type_}")
-    new = emitter.assign(f"bitcast {type_} {update(old)} to {integer}")
+    old = bits if integer == type_ else emitter.assign(f"bitcast {integer} {bits} to {type_}")
+    new = _bits(emitter, type_, update(old))
     seen, same = _exchange(emitter, space, pointer, integer, bits, new, f"{scope}{order} {_ON_FAILURE[order]}", size)
     emitter.fill(phi, f"{bits} = phi {integer} [ {first}, %{before} ], [ {seen}, %{emitter.block} ]")
     emitter.branch_if(same, done, head)

@@ -264,6 +264,7 @@ class TargetBackend:
     shared_pointer = "ptr"  # LLVM type of a pointer to shared memory
     intrinsics: frozenset[str] = frozenset()  # names, or stems of overloaded names, that are safe to call
     native_floats: frozenset[str] = frozenset({"half", "float", "double"})  # LLVM types with exact arithmetic
+    orders_updates = True  # whether LLVM keeps the order and the scope of atomicrmw
     shared_is_private = False  # whether the threads that share a block's memory run one at a time
 
     def handlers(self) -> Mapping[type[Operation], Handler]:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
-from tileopt.backends.nvidia import copies, dot, floats, mathlib, memory, module, shared, sync, tensor, wgmma
+from tileopt.backends.nvidia import copies, dot, floats, mathlib, memory, module, shared, sync, tensor, warp, wgmma
 from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
@@ -29,6 +29,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **wgmma.HANDLERS,
         **copies.HANDLERS,
         **dot.HANDLERS,
+        **warp.HANDLERS,
         **mathlib.HANDLERS,
     }
 
@@ -40,6 +41,7 @@ class NvidiaBackend(TargetBackend):
     shared_pointer = "ptr addrspace(3)"
     intrinsics = INTRINSICS
     native_floats = frozenset({"half", "bfloat", "float", "double"})
+    orders_updates = False
 
     def __init__(self, target: NvidiaTarget) -> None:
         self.target = target
@@ -77,6 +79,13 @@ class NvidiaBackend(TargetBackend):
     def shared_base(self, emitter: Emitter) -> str:
         emitter.output.globals[SHARED_NAME] = f"@{SHARED_NAME} = external addrspace(3) global [0 x i8], align 1024"
         return f"@{SHARED_NAME}"
+
+    def scope(self, scope: str) -> str:
+        if scope == "system":
+            return ""
+        # Before Hopper a cluster is a block.
+        word = "block" if scope == "cluster" and self.target.arch < 90 else scope
+        return f'syncscope("{word}") '
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         module.emit_kernel(output, self, self.target, kernel)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from threading import RLock
 from typing import Any, Protocol
 
-from tileopt.dialects.diagnostics import DeviceError
+from tileopt.dialects.diagnostics import DeviceError, TileoptError
 
 _INSTALL = "install NVIDIA's driver, and the package's 'cuda' extra: pip install tileopt[cuda]"
 _STICKY = (
@@ -64,7 +64,15 @@ def available() -> bool:
         return False
 
 
-def _error(cu: Any, result: Any, what: str) -> DeviceError:
+# Of each loaded kernel with checks: the error of a thread that failed one, if any did.
+FAILED_CHECKS: list[Callable[[], TileoptError | None]] = []
+
+
+def _error(cu: Any, result: Any, what: str) -> TileoptError:
+    for failed in FAILED_CHECKS:
+        found = failed()
+        if found is not None:
+            return found
     name = getattr(result, "name", str(result))
     text = cu.cuGetErrorString(result)[1]
     said = text.decode(errors="replace") if isinstance(text, bytes) else "unknown error"

@@ -6,13 +6,15 @@ from xdsl.ir import SSAValue
 
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Output, TargetBackend
+from tileopt.backends.llvm.faults import ERROR
 from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
+from tileopt.dialects.simt_thread import ElementStore
 from tileopt.dialects.target import Target
-from tileopt.dialects.tile_types import DYNAMIC, ViewType
+from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
 # From these driver and PTX limits on, ptxas would refuse what no user can read.
 PARAMETER_BYTES = 4096
@@ -27,6 +29,7 @@ def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: 
     emitter.block = "body"
     emitter.emit_block(kernel.body.block)
     emitter.line("ret void")
+    faults = _fault_lines(emitter)
     name = quoted(kernel.sym_name.data)
     lines = [
         f'define ptx_kernel void @{name}({", ".join(parameters)}) nounwind "nvvm.reqntid"="{emitter.threads}" {{',
@@ -35,9 +38,34 @@ def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: 
         "  br label %body",
         "body:",
         *emitter.lines,
+        *faults,
         "}",
     ]
     output.functions.append("\n".join(line for line in lines if line))
+
+
+def _fault_lines(emitter: Emitter) -> list[str]:
+    """Where failed checks go. The first thread leaves the record in the host's memory and stops the grid; others end,
+    lest they stop it before the record is whole."""
+    lines = [
+        f"  %fault.pair = cmpxchg {GLOBAL} {ERROR}, i64 0, i64 %fault.site monotonic monotonic, align 8",
+        "  %fault.first = extractvalue { i64, i1 } %fault.pair, 1",
+        "  br i1 %fault.first, label %fault.write, label %fault.end",
+        "fault.write:",
+    ]
+    words = ["%fault.index", "%fault.length"]
+    for axis in "xyz":
+        callee = emitter.declare(f"i32 @llvm.nvvm.read.ptx.sreg.ctaid.{axis}()")
+        lines.append(f"  %fault.{axis} = call i32 {callee}()")
+        lines.append(f"  %fault.b{axis} = zext i32 %fault.{axis} to i64")
+        words.append(f"%fault.b{axis}")
+    lines.append("  %fault.number = zext i32 %fault.thread to i64")
+    for number, word in enumerate([*words, "%fault.number"], 1):
+        lines.append(f"  %fault.p{number} = getelementptr i64, {GLOBAL} {ERROR}, i64 {number}")
+        lines.append(f"  store i64 {word}, {GLOBAL} %fault.p{number}, align 8")
+    trap = emitter.declare("void @llvm.trap()")
+    lines += ["  fence seq_cst", f"  call void {trap}()", "  unreachable", "fault.end:", "  ret void"]
+    return emitter.faults.lines(lines)
 
 
 def _define_arguments(emitter: Emitter) -> list[str]:
@@ -74,6 +102,9 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             unit,
             align,
         )
+    if emitter.faults.any:
+        out.append(f"{GLOBAL} align 8 {ERROR}")
+        size += 8
     if size > PARAMETER_BYTES:
         raise UnsupportedError(
             "backend/arguments",
@@ -89,9 +120,11 @@ def _aliasing(view: SSAValue) -> str:
     Of an array that is both read and written LLVM must think that a barrier changes it: other threads may have.
     """
     assert isinstance(view.type, ViewType)
+    if view.type.access.data == Access.ATOMIC:
+        return ""
     if not view.type.owned:
         return "noalias readonly captures(none) "
-    written_only = all(isinstance(use.operation, simt.FragmentStore | simt.Dim) for use in view.uses)
+    written_only = all(isinstance(use.operation, simt.FragmentStore | simt.Dim | ElementStore) for use in view.uses)
     return "noalias captures(none) " if written_only else ""
 
 

@@ -122,6 +122,10 @@ def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
         function = driver.Function(
             driver.device(device), artifact.code, artifact.name, artifact.threads, artifact.shared_bytes
         )
+        if artifact.checks:
+            from tileopt.backends.nvidia import check_record
+
+            return check_record.launcher(function, artifact)
         return lambda: function.launch
     from tileopt.backends.runtime.cpu_code import CpuCode
 
