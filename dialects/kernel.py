@@ -34,6 +34,7 @@ from tileopt.dialects.tile_types import ViewType
 CONTRACT = "tile.contract"  # argument attribute: #tile.contract of an array parameter
 NAME = "tile.name"  # argument attribute: the parameter's name in the source
 DIVISOR = "tile.divisor"  # argument attribute: a power of two that divides an integer parameter
+UNSIGNED = "tile.unsigned"  # argument attribute: the host reads the parameter's bits as an unsigned number
 
 NO_WRAP = "tile.no_wrap"  # unit attribute of scf.for: the step cannot pass the end of the induction value's type
 

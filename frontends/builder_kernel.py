@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block
 
 from tileopt.dialects.contracts import (
@@ -21,7 +21,7 @@ from tileopt.dialects.contracts import (
 )
 from tileopt.dialects.diagnostics import KernelTypeError
 from tileopt.dialects.dtypes import DTYPES, DType
-from tileopt.dialects.kernel import CONTRACT, DIVISOR, NAME
+from tileopt.dialects.kernel import CONTRACT, DIVISOR, NAME, UNSIGNED
 from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 from tileopt.frontends.builder_math import Functions
 from tileopt.frontends.builder_values import Array, Value
@@ -74,6 +74,8 @@ class KernelBase(Functions):
             attrs[CONTRACT] = ContractAttr.of(spec)
         elif kind is ParamKind.SCALAR and isinstance(spec, ScalarSpec):
             self._inputs.append(_dtype(spec.dtype, name).ir)
+            if _dtype(spec.dtype, name).kind == "u":
+                attrs[UNSIGNED] = UnitAttr()
             if spec.divisor > 1:
                 attrs[DIVISOR] = IntegerAttr(spec.divisor, i64)
         elif kind is ParamKind.CONST and isinstance(spec, ConstSpec):

@@ -198,6 +198,16 @@ def monomial_bounds(monomial: Monomial, of: Bounds = own_bounds) -> Interval:
     return product
 
 
+def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """monomial / divisor where that is a product of symbols."""
+    rest = list(monomial)
+    for symbol in divisor:
+        if symbol not in rest:
+            return None
+        rest.remove(symbol)
+    return tuple(rest)
+
+
 def _nested_name(e: Expr) -> str:
     """As an operand of an operator."""
     text = str(e)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from tileopt.passes.analysis.affine import ONE, ZERO, Bounds, Expr, Monomial, own_bounds
+from tileopt.passes.analysis.affine import ONE, ZERO, Bounds, Expr, Monomial, own_bounds, without
 from tileopt.passes.analysis.conditions import single
 from tileopt.passes.analysis.symbols import SymbolTable, guard, relate
 
@@ -134,16 +134,6 @@ def _take_multiples(a: Expr, d: Expr) -> tuple[Expr, Expr]:
         else:
             taken[rest] = size // factor
     return Expr(taken), Expr(left)
-
-
-def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
-    """monomial / divisor where that is a product of symbols."""
-    rest = list(monomial)
-    for symbol in divisor:
-        if symbol not in rest:
-            return None
-        rest.remove(symbol)
-    return tuple(rest)
 
 
 def exact_ratio(a: Expr, d: Expr) -> Expr | None:

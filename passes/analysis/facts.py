@@ -21,8 +21,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.kernel import DIVISOR, KernelOp
-from tileopt.dialects.tile_types import DYNAMIC, ViewType
+from tileopt.dialects.kernel import DIVISOR, UNSIGNED, KernelOp
+from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
 from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
 from tileopt.passes.analysis.choices import Symbols
 from tileopt.passes.analysis.ranges import Interval
@@ -65,6 +65,8 @@ class KernelFacts:
         self.current = Scope()
         self._facts: dict[SSAValue, Fact] = {}
         self._scopes: dict[Block, Scope] = {}
+        self._after: dict[Operation, Scope] = {}  # of ops behind a test that ends the kernel
+        self.launch: dict[tuple[str, int], Expr] = {}  # threads and block extents, by axis
         self._bids: dict[int, Expr] = {}
         self._grid: dict[int, Expr] = {}
         self._dims: dict[tuple[SSAValue, int], Expr] = {}
@@ -79,15 +81,19 @@ class KernelFacts:
 
     def scope(self, op: Operation) -> Scope:
         """What is known where `op` stands."""
-        block = op.parent
-        while block is not None:
-            if block in self._scopes:
-                return self._scopes[block]
-            block = block.parent_block()
+        current: Operation | None = op
+        while current is not None:
+            if current in self._after:
+                return self._after[current]
+            if current.parent in self._scopes:
+                return self._scopes[current.parent]
+            current = current.parent_op()
         return Scope()
 
     def dim(self, view: SSAValue, axis: int) -> Expr:
-        """The extent of an array."""
+        """The extent of an array, or of a tile in shared memory."""
+        if isinstance(view.type, BufferType):
+            return Expr.constant(view.type.get_shape()[axis])
         if (view, axis) not in self._dims:
             type_ = view.type
             assert isinstance(type_, ViewType)
@@ -121,10 +127,11 @@ class KernelFacts:
         return self._grid[axis]
 
     def sizes(self, symbols: Iterable[Symbol]) -> Sizes:
-        """The extents and integer arguments among the symbols, as `analyse` takes them."""
+        """The extents and signed integer arguments among the symbols, as `analyse` takes them."""
         block = self.kernel.body.block
         found = {(getattr(view, "index", -1), axis): dim for (view, axis), dim in self._dims.items()}
-        found |= {(a.index, -1): self._facts[a].expr for a in block.args if a in self._facts}
+        signed = (a for a in block.args if self.kernel.arg_attr(a.index, UNSIGNED) is None)
+        found |= {(a.index, -1): self._facts[a].expr for a in signed if a in self._facts}
         wanted = set(symbols)
         return frozenset(key for key, expr in found.items() if expr.symbols() & wanted)
 
@@ -138,8 +145,8 @@ class KernelFacts:
         return not any(s.owner is not None and _inside(s.owner, loop) for s in leaves([expr]))
 
     def uniform(self, expr: Expr) -> bool:
-        """Whether all blocks of a launch compute the same value at any time."""
-        return not any(s.kind == "bid" or s.owner is not None for s in leaves([expr]))
+        """Whether all blocks and threads of a launch compute the same value at any time."""
+        return not any(s.kind in ("bid", "thread") or s.owner is not None for s in leaves([expr]))
 
     # What handlers use.
 
@@ -213,8 +220,15 @@ class KernelFacts:
         self._scopes[block] = scope
         outer, self.current = self.current, scope
         for op in block.ops:
+            if self.current is not scope:
+                self._after[op] = self.current
             HANDLERS.get(type(op), _any_op)(self, op)
         self.current = outer
+
+    def passed(self, known: Iterable[Expr]) -> None:
+        """From here on, to the block's end, `known` is never negative: else the kernel would have ended."""
+        self.current = Scope(self.current)
+        self.current.assume(known)
 
     def _make_dim(self, view: SSAValue, type_: ViewType, axis: int) -> Expr:
         static = type_.get_shape()[axis]
@@ -285,6 +299,7 @@ def _rests_on_memory(op: Operation) -> bool:
 def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
     """The facts of a tile or SIMT kernel, in launches where the sizes in `positive` are at least 1."""
     from tileopt.passes.analysis import arith_facts, control_facts, kernel_facts
+    from tileopt.passes.analysis.requirements import required
 
     if not HANDLERS:
         HANDLERS.update(arith_facts.HANDLERS | control_facts.HANDLERS | kernel_facts.HANDLERS)
@@ -301,5 +316,7 @@ def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
         least = 1 if (index, -1) in positive else -(-full.lo // factor)
         symbol = facts.symbols.leaf("argument", label, Interval(least, full.hi // factor))
         facts.assign(argument, Fact(Expr.symbol(symbol, factor), full))
-    facts.walk(block, Scope())
+    launch = Scope()
+    launch.assume(required(facts))
+    facts.walk(block, launch)
     return facts

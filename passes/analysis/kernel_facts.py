@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation
 
-from tileopt.dialects import simt, tile
+from tileopt.dialects import simt, simt_thread, tile
+from tileopt.dialects.kernel import BLOCK
 from tileopt.passes.analysis.affine import Expr
 from tileopt.passes.analysis.facts import Handler, KernelFacts
 from tileopt.passes.analysis.ranges import Interval
@@ -27,16 +29,61 @@ def _dim(facts: KernelFacts, op: Operation) -> None:
     facts.set(op.result, facts.dim(op.view, op.axis.value.data))
 
 
+def _block(facts: KernelFacts) -> tuple[int, ...] | None:
+    """The block's extents, if the kernel says them."""
+    block = facts.kernel.attributes.get(BLOCK)
+    return tuple(int(n) for n in block.get_values()) if isinstance(block, DenseArrayBase) else None
+
+
+def thread(facts: KernelFacts, axis: int) -> Expr:
+    """The thread's place in its block along an axis."""
+    if ("thread", axis) not in facts.launch:
+        block = _block(facts)
+        most = THREADS_MAX if block is None else block[axis]
+        symbol = facts.symbols.leaf("thread", f"thread_idx({axis})", Interval(0, most - 1))
+        facts.launch["thread", axis] = Expr.symbol(symbol)
+        symbol.relations.append(_block_dim(facts, axis) - Expr.symbol(symbol) - 1)
+    return facts.launch["thread", axis]
+
+
+def _block_dim(facts: KernelFacts, axis: int) -> Expr:
+    block = _block(facts)
+    if block is not None:
+        return Expr.constant(block[axis])
+    if ("block_dim", axis) not in facts.launch:
+        symbol = facts.symbols.leaf("block_dim", f"block_dim({axis})", Interval(1, THREADS_MAX))
+        facts.launch["block_dim", axis] = Expr.symbol(symbol)
+    return facts.launch["block_dim", axis]
+
+
+def _thread_idx(facts: KernelFacts, op: Operation) -> None:
+    assert isinstance(op, simt_thread.ThreadIdx)
+    facts.set(op.result, thread(facts, op.axis.value.data))
+
+
+def _block_extent(facts: KernelFacts, op: Operation) -> None:
+    assert isinstance(op, simt_thread.BlockDim)
+    facts.set(op.result, _block_dim(facts, op.axis.value.data))
+
+
 def _thread_id(facts: KernelFacts, op: Operation) -> None:
-    facts.set(op.results[0], thread(facts))
-
-
-def thread(facts: KernelFacts) -> Expr:
-    """The thread's linear id in its block."""
+    block = _block(facts)
+    if block is not None:
+        linear = thread(facts, 2) * block[1] * block[0] + thread(facts, 1) * block[0] + thread(facts, 0)
+        facts.set(op.results[0], linear)
+        return
     count = facts.kernel.attributes.get(simt.THREADS)
     most = getattr(getattr(count, "value", None), "data", THREADS_MAX)
-    symbol, _ = facts.symbols.derived("thread", "thread", (), Interval(0, most - 1))
-    return Expr.symbol(symbol)
+    if ("thread", -1) not in facts.launch:
+        facts.launch["thread", -1] = Expr.symbol(facts.symbols.leaf("thread", "thread_id", Interval(0, most - 1)))
+    facts.set(op.results[0], facts.launch["thread", -1])
+
+
+def _check_index(facts: KernelFacts, op: Operation) -> None:
+    """What follows the test runs only where it was passed."""
+    assert isinstance(op, simt_thread.CheckIndex)
+    index, length = facts.of(op.index).expr, facts.of(op.length).expr
+    facts.passed([index, length - index - 1])
 
 
 HANDLERS: dict[type[Operation], Handler] = {
@@ -47,4 +94,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt.GridDim: _num_blocks,
     simt.Dim: _dim,
     simt.ThreadId: _thread_id,
+    simt_thread.ThreadIdx: _thread_idx,
+    simt_thread.BlockDim: _block_extent,
+    simt_thread.CheckIndex: _check_index,
 }

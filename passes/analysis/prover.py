@@ -11,9 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import combinations
 from math import gcd
 
-from tileopt.passes.analysis.affine import Bounds, Expr, Monomial, Symbol, monomial_bounds, own_bounds, tightened
+from tileopt.passes.analysis.affine import (
+    Bounds,
+    Expr,
+    Monomial,
+    Symbol,
+    monomial_bounds,
+    own_bounds,
+    tightened,
+    without,
+)
 from tileopt.passes.analysis.ranges import Interval
 
 BUDGET = 200  # goals looked at in one proof
@@ -177,13 +187,16 @@ class Prover:
                 yield from self._product_steps(goal, monomial, factor)
 
     def _product_steps(self, goal: Expr, monomial: Monomial, factor: int) -> Iterator[Expr]:
-        """As above with known expressions times a symbol of the term that is not negative."""
-        for i, symbol in enumerate(monomial):
-            if self.bounds(symbol).lo < 0 or symbol in monomial[:i]:
-                continue
-            rest = monomial[:i] + monomial[i + 1 :]
-            for known in self._by_term.get((rest, factor > 0), ()):
-                yield _cancelled(goal, factor, known * Expr.symbol(symbol), known.terms[rest])
+        """As above with known expressions times other symbols of the term, which are not negative."""
+        for size in (1, 2):
+            if size >= len(monomial):
+                break
+            for others in dict.fromkeys(combinations(monomial, size)):
+                if any(self.bounds(symbol).lo < 0 for symbol in others):
+                    continue
+                rest = without(monomial, others)
+                for known in self._by_term.get((rest, factor > 0), ()) if rest else ():
+                    yield _cancelled(goal, factor, known * Expr({others: 1}), known.terms[rest])
 
 
 _ONE = Interval(1, 1)

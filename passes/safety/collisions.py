@@ -1,4 +1,4 @@
-"""Looks for two blocks that touch one element, on small grids and arrays: the example that makes an error plain."""
+"""Looks for two owners that touch one element, on small grids and arrays: the example that makes an error plain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tileopt.passes.analysis.evaluate import Unknown, evaluate_all
 from tileopt.passes.analysis.facts import KernelFacts
 
 if TYPE_CHECKING:
-    from tileopt.passes.safety.owned_accesses import OwnedAccess
+    from tileopt.passes.safety.owners import OwnedAccess, Owners
 
 RUNS_MAX = 400  # runs of an access that are looked at
 UNIFORM_MAX = 24  # choices of arguments, extents and grids
@@ -22,29 +22,44 @@ TRIPS = 6  # iterations of a loop
 
 @dataclass(frozen=True)
 class Collision:
-    """Blocks (ids along the axes that the kernel uses) and the part of the array that both touch, as [0..63, 4]."""
+    """Two owners, as "block 3" or "thread 1 of block 0", and the part of the array that both touch, as [0..63, 4]."""
 
     first: str
     second: str
     tile: str
 
+    @property
+    def both(self) -> str:
+        """The owners together: "blocks 0 and 1"."""
+        if " of " in self.first:
+            return f"{self.first} and {self.second}"
+        return f"{self.first.replace(' ', 's ', 1)} and {self.second.split(' ', 1)[1]}"
 
-def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, bids: Sequence[Symbol]) -> Collision | None:
-    """Two blocks of which one at `a` and one at `b` touch a common element, if a small case shows it."""
+
+def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, owners: Owners) -> Collision | None:
+    """Two owners of which one at `a` and one at `b` touch a common element, if a small case shows it."""
     dims = [facts.dim(a.view, axis) for axis in range(len(a.extents))]
     leaves = [s for s in _all_symbols([*a.known, *b.known, *a.offsets, *b.offsets, *dims]) if not s.args]
-    uniform = [s for s in leaves if s.kind in ("argument", "dim", "num_blocks")]
-    bids = [*bids, *(s for s in leaves if s.kind == "bid" and s not in bids)]
-    widest = GRID[min(len(bids), len(GRID)) - 1]
+    uniform = [s for s in leaves if s.kind in ("argument", "dim", "num_blocks", "block_dim")]
+    bids = [*owners.bids, *(s for s in leaves if s.kind == "bid" and s not in owners.bids)]
+    ids = [*bids, *owners.threads]
+    widest = GRID[min(len(ids), len(GRID)) - 1]
     try:
         for values in _choices(uniform, max(*a.extents, *b.extents, 1), widest):
             grid = [_extent(facts, bid, values, widest) for bid in bids]
-            found = _search(a, b, bids, grid, values, dims)
+            grid += [min(widest, thread.bounds.hi + 1) for thread in owners.threads]
+            found = _search(a, b, ids, grid, values, dims)
             if found is not None:
-                return found
+                first, second, tile = found
+                return Collision(_named(first, len(bids), owners), _named(second, len(bids), owners), tile)
     except Unknown:
         return None
     return None
+
+
+def _named(ids: tuple[int, ...], blocks: int, owners: Owners) -> str:
+    block = f"block {_tuple(ids[:blocks] or (0,))}"
+    return f"thread {_tuple(ids[blocks:])} of {block}" if owners.of_threads else block
 
 
 def _all_symbols(exprs: Sequence[Expr]) -> list[Symbol]:
@@ -84,7 +99,7 @@ def _search(
     grid: list[int],
     values: dict[Symbol, int],
     dims: list[Expr],
-) -> Collision | None:
+) -> tuple[tuple[int, ...], tuple[int, ...], str] | None:
     ends = evaluate_all(dims, values)
     here = list(_runs(a, bids, grid, values))
     there = here if a is b else list(_runs(b, bids, grid, values))
@@ -98,7 +113,7 @@ def _search(
         ]
         if all(lo <= hi for lo, hi in zip(low, high, strict=True)):
             tile = ", ".join(str(lo) if lo == hi else f"{lo}..{hi}" for lo, hi in zip(low, high, strict=True))
-            return Collision(_block(first), _block(second), f"[{tile}]")
+            return first, second, f"[{tile}]"
     return None
 
 
@@ -129,5 +144,5 @@ def _induction(symbol: Symbol, run: dict[Symbol, int]) -> int:
     return evaluate_all([tie], run)[0]
 
 
-def _block(ids: tuple[int, ...]) -> str:
+def _tuple(ids: tuple[int, ...]) -> str:
     return str(ids[0]) if len(ids) == 1 else f"({', '.join(map(str, ids))})"

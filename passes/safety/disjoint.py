@@ -25,7 +25,7 @@ from tileopt.passes.analysis.affine import ZERO, Expr, Monomial, Symbol, shown
 from tileopt.passes.analysis.division import exact_ratio
 from tileopt.passes.safety.instance import Instance
 
-UNIFORM = ("argument", "dim", "num_blocks")  # leaves with one value in a launch
+UNIFORM = ("argument", "dim", "num_blocks", "block_dim")  # leaves with one value in a launch
 EQUATIONS_MAX = 40
 COMBINATIONS = 3  # rounds of the second rule
 TERMS_MAX = 4  # unsettled terms of an equation that `combine` makes

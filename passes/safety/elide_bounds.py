@@ -1,8 +1,9 @@
-"""elide-bounds: tile -> tile. Afterwards each load and store carries `bounds`, what was found out about it and why.
+"""elide-bounds: tile or simt -> the same. Afterwards each access carries `bounds`, what was found out about it and why.
 
-proved: the tile is inside its array whenever the access runs. hoisted: the test is the same for the whole block (a
-tile's offsets always are), so that one branch chooses between an unmasked and a masked path. masked: the tile is
-always partly outside along some axis, so a test would never choose the unmasked path.
+proved: what is accessed is inside its array whenever the access runs. Of tiles, hoisted: the test is the same for the
+whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path; masked: the
+tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements, checked:
+the thread tests its index, and a test that fails ends the kernel.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import tile
+from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.dialects.simt_thread import CheckIndex
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
+from tileopt.passes.analysis.elements import Element, element_axes, elements, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse
 
 
@@ -32,26 +35,48 @@ class ElideBounds(ModulePass):
                 facts = analyse(kernel)
                 for access in accesses(kernel):
                     access.bounds = outcome(facts, access)
+            elif isinstance(kernel, simt.Kernel):
+                facts = analyse(kernel)
+                for element in elements(kernel):
+                    element.bounds = element_outcome(facts, element)
 
 
 def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
-    """The bounds of one access."""
+    """The bounds of one access to a tile."""
     found = axes(facts, access)
     left = [axis for axis in found if axis.place is not Place.INSIDE]
     name = name_of(facts, access.view)
     if not left:
-        reason = "; ".join(_proof(name, axis) for axis in found) or f"{name} has one element"
-        return BoundsAttr((Outcome.PROVED, (), reason))
+        return _proved(name, found)
     partial = [axis for axis in left if axis.place is Place.PARTLY_OUTSIDE]
     kind = Outcome.MASKED if partial else Outcome.HOISTED
     reason = "; ".join(_missing(name, axis) for axis in partial or left)
     return BoundsAttr((kind, tuple(axis.index for axis in left), reason))
 
 
-def _proof(name: str, axis: Axis) -> str:
+def element_outcome(facts: KernelFacts, element: Element) -> BoundsAttr:
+    """The bounds of one access to an element, or of a test of an index."""
+    if isinstance(element, CheckIndex):
+        name, found = element.array.data, [length_axis(facts, element)]
+    else:
+        name, found = name_of(facts, element.mem), element_axes(facts, element)
+    left = [axis for axis in found if axis.place is not Place.INSIDE]
+    if not left:
+        return _proved(name, found)
+    reason = "; ".join(_missing_element(name, axis) for axis in left)
+    return BoundsAttr((Outcome.CHECKED, tuple(axis.index for axis in left), reason))
+
+
+def _proved(name: str, found: list[Axis]) -> BoundsAttr:
+    return BoundsAttr((Outcome.PROVED, (), "; ".join(map(_proof, found)) or f"{name} has one element"))
+
+
+def _proof(axis: Axis) -> str:
     if axis.offset.value is not None and axis.dim.value is not None:
         return f"{axis.offset}..{axis.offset + axis.extent - 1} lies in 0..{axis.dim - 1}"
     offset = shown(axis.offset, f"the offset along axis {axis.index}")
+    if axis.extent == 1:
+        return f"{offset} < {axis.dim}"
     return f"{offset} + {axis.extent} <= {axis.dim}" if axis.offset.terms else f"{axis.extent} <= {axis.dim}"
 
 
@@ -67,3 +92,10 @@ def _missing(name: str, axis: Axis) -> str:
     if axis.dim.content() % axis.extent and content % axis.extent == 0:
         return f"{dim} is not known to be a multiple of {axis.extent}"
     return f"{offset} + {axis.extent} is not known to be at most {dim}"
+
+
+def _missing_element(name: str, axis: Axis) -> str:
+    index = shown(axis.offset, "the index")
+    if not axis.low:
+        return f"{index} may be negative along axis {axis.index} of {name}"
+    return f"{index} is not known to be below {shown(axis.dim, f'{name}.shape[{axis.index}]')}"

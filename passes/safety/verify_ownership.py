@@ -1,7 +1,8 @@
-"""verify-ownership: tile, stream -> the same. Afterwards each plain store goes to memory that its block owns.
+"""verify-ownership: tile, simt, stream -> the same. Afterwards each plain store goes to memory that its block or thread
+owns.
 
-A block owns the tiles of an owned array that it alone stores to: two different blocks never write a common element,
-and no block reads an element that another one may write. What cannot be proved is refused.
+A block (on the SIMT track a thread) owns the elements of an owned array that it alone stores to: two different ones
+never write a common element, and none reads an element that another one may write. What cannot be proved is refused.
 
 Stamped on the kernel, for a launch to check: `tile.unused_axes`, the grid axes whose block id the kernel never asks for
 (their extent must be 1, or blocks would repeat each other's stores), and added to `simt.requires`, that the extents and
@@ -16,10 +17,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAttr, i64
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import tile
+from tileopt.dialects import simt, tile
 from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
 from tileopt.passes.analysis.facts import Sizes, analyse
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
+from tileopt.passes.safety.owners import owned_accesses, owners_of
+from tileopt.passes.safety.refusals import refusal
 
 UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
 OWNERSHIP = "tile.ownership"  # kernel attribute: how each store was proved
@@ -33,7 +36,7 @@ class VerifyOwnership(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
+            if isinstance(kernel, tile.Kernel | simt.Kernel):
                 verify_kernel(kernel)
         programs = [p for p in op.body.block.ops if p.name == "stream.program"]
         if programs:
@@ -45,19 +48,25 @@ class VerifyOwnership(ModulePass):
                     verify_program(program, kernels_of(op))
 
 
-def verify_kernel(kernel: tile.Kernel) -> None:
+def verify_kernel(kernel: KernelOp) -> None:
     """Verifies one kernel and stamps the proofs on it. Raises OwnershipError."""
-    used = {bid.axis.value.data for bid in kernel.walk() if isinstance(bid, tile.Bid) and bid.result.uses.get_length()}
-    owned = OwnedAccesses(analyse(kernel), kernel, sorted(used))
+    ids = (op for op in kernel.walk() if isinstance(op, tile.Bid | simt.BlockId))
+    used = {op.axis.value.data for op in ids if op.result.uses.get_length()}
+
+    def prepare(positive: Sizes) -> OwnedAccesses:
+        facts = analyse(kernel, positive)
+        return OwnedAccesses(facts, owned_accesses(facts, kernel), owners_of(facts, kernel, sorted(used)))
+
+    owned = prepare(Sizes())
     if not owned.stores:
         return
     proofs, positive = owned.verify(), Sizes()
     if proofs is None and (positive := _named(kernel, owned.divisors())):
         # A launch can check that what the kernel divides by is not 0.
-        owned = OwnedAccesses(analyse(kernel, positive), kernel, sorted(used))
+        owned = prepare(positive)
         proofs = owned.verify()
     if proofs is None:
-        owned.refuse()
+        raise refusal(owned)
     kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
     kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
     _require(kernel, positive, used)

@@ -1,0 +1,67 @@
+"""What is said of a kernel whose owners may meet: the code, two of them that do, and the change that would help."""
+
+from __future__ import annotations
+
+from tileopt.dialects.diagnostics import OwnershipError, location_of
+from tileopt.passes.analysis.affine import Symbol, leaves
+from tileopt.passes.safety.collisions import Collision, collide
+from tileopt.passes.safety.owned_accesses import OwnedAccesses
+from tileopt.passes.safety.owners import OwnedAccess, Owners
+
+
+def refusal(owned: OwnedAccesses) -> OwnershipError:
+    """The error for the pair of accesses at which the proof failed."""
+    assert owned.failed is not None
+    first, second = owned.failed
+    left = owned.unsettled() or owned.owners.symbols
+    data = any(s.kind == "data" for s in leaves([*first.offsets, *second.offsets]))
+    collision = None if data else collide(owned.facts, first, second, owned.owners)
+    code, message, help = _describe(first, second, data, collision, left, owned.owners)
+    notes = []
+    if first is not second:
+        notes = [("the other store is here" if second.stores else "the store is here", location_of(first.op))]
+    return OwnershipError(code, message, location=location_of(second.op), help=help, notes=notes)
+
+
+def _describe(
+    first: OwnedAccess, second: OwnedAccess, data: bool, collision: Collision | None, left: list[Symbol], owners: Owners
+) -> tuple[str, str, str]:
+    name, noun = second.name, owners.noun
+    if data and second.stores:
+        atomic = "simt.Atomic" if owners.of_threads else "tile.Atomic"
+        return (
+            "ownership/data-dependent-store",
+            f"where this stores to {name} depends on loaded data, so two {noun} may write one element",
+            f"make the index of a store from ids alone, or declare {name} as {atomic} and use atomics",
+        )
+    if not second.stores:
+        cause = f"{second.index} may be what another {noun[:-1]} writes"
+        if collision is not None:
+            cause = f"{collision.second} reads {name}{collision.tile}, which {collision.first} writes"
+        return "ownership/foreign-read", cause, f"read {name} only where the same {noun[:-1]} stores to it"
+    if collision is not None:
+        cause = f"{collision.both} both write {name}{collision.tile}"
+    elif first is second:
+        cause = f"cannot prove that two {noun} never write one element of {name}: {second.index}"
+    else:
+        cause = f"cannot prove that two {noun} never write one element of {name}: {first.index} and {second.index}"
+    return "ownership/overlapping-stores", cause, _help(first, second, left, owners)
+
+
+def _help(first: OwnedAccess, second: OwnedAccess, left: list[Symbol], owners: Owners) -> str:
+    if owners.of_threads:
+        return "index the store by simt.thread_index(), or by what each thread alone has"
+    offsets = [*first.offsets, *second.offsets]
+    free = [s for s in left if s not in leaves(offsets)]
+    if free:
+        axis = next(a for a, symbol in zip(owners.axes, owners.bids, strict=True) if symbol is free[0])
+        return f"the offsets do not depend on {free[0]}: index the store by it, or do not use axis {axis} of the grid"
+    for axis, offset in enumerate(first.offsets):
+        step = next((abs(c) for m, c in offset.terms.items() if m == (left[0],)), None)
+        if step is not None and step < first.extents[axis]:
+            return (
+                f"{left[0]} moves the tile by {step} along axis {axis}, where the tile has {first.extents[axis]}: "
+                f"multiply it by {first.extents[axis]}"
+            )
+    ids = " and ".join(str(s) for s in left)
+    return f"give each block a tile of its own: {ids} times the tile's extent, or // and % of it by one divisor"
