@@ -125,8 +125,8 @@ def fault_lines(emitter: Emitter, end: str) -> list[str]:
     return emitted
 
 
-_FAULT = """define internal void @tileopt.fault(ptr %error, i64 %site, i64 %index, i64 %length, i64 %bx, i64 %by, i64 %bz, \
-i32 %thread) noinline cold nounwind {
+_FAULT = """define internal void @tileopt.fault(ptr %error, i64 %site, i64 %index, i64 %length, \
+i64 %bx, i64 %by, i64 %bz, i32 %thread) noinline cold nounwind {
   %pair = cmpxchg ptr %error, i64 0, i64 %site seq_cst seq_cst, align 8
   %first = extractvalue { i64, i1 } %pair, 1
   br i1 %first, label %write, label %exit
