@@ -133,8 +133,8 @@ def _combine(emitter: Emitter, op: WarpReduce) -> Callable[[str, str, int], str]
     wide, backend = combiner(emitter, op.kind.data, F32), emitter.backend
 
     def through_f32(a: str, b: str, width: int) -> str:
-        both = (backend.extend(emitter, x, width, type_, F32) for x in (a, b))
-        return backend.truncate(emitter, wide(*both, width), width, F32, type_)
+        low, high = (backend.extend(emitter, x, width, type_, F32) for x in (a, b))
+        return backend.truncate(emitter, wide(low, high, width), width, F32, type_)
 
     return through_f32
 

@@ -29,7 +29,7 @@ def launcher(
     last = len(artifact.params) - 1
 
     def failed() -> TileoptError | None:
-        return check_error(artifact, record) if record[0] else None
+        return check_error(artifact, list(record)) if record[0] else None
 
     driver.FAILED_CHECKS.append(failed)
 

@@ -65,7 +65,7 @@ class CpuCode:
         buffer.words[len(self.artifact.params) - 1] = ctypes.addressof(record)
         self.run(buffer.address, grid, cost)
         if record[0]:
-            raise check_error(self.artifact, record)
+            raise check_error(self.artifact, list(record))
 
     def run(self, slots: int, grid: Grid, cost: list[float]) -> None:
         """Runs the whole grid and returns when it is done.
