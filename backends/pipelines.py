@@ -36,6 +36,7 @@ PASSES = (
     "elide-bounds",
     "infer-facts",  # after elide-bounds: an access that is proved inside needs no common edge for its vectors
     "verify-ownership",
+    "verify-barriers",  # before any pass moves what stands between barriers
     # What each product demands of its operands decides what is staged, and only what is staged can be pipelined.
     "map-tensor-cores",
     "place-memory",

@@ -20,6 +20,7 @@ _PASSES = {
     "infer-facts": "tileopt.passes.analysis.infer_facts",
     "elide-bounds": "tileopt.passes.safety.elide_bounds",
     "verify-ownership": "tileopt.passes.safety.verify_ownership",
+    "verify-barriers": "tileopt.passes.safety.verify_barriers",
     "map-tensor-cores": "tileopt.passes.schedule.map_tensor_cores",
     "place-memory": "tileopt.passes.schedule.place_memory",
     "pipeline-loops": "tileopt.passes.schedule.pipeline_loops",

@@ -1,0 +1,47 @@
+"""verify-barriers: simt -> simt. Afterwards no barrier waits for threads that do not come, and no race is left that a
+small launch shows.
+
+Looks at kernels whose source says where threads meet (`simt.manual_barriers`): in others the compiler puts barriers,
+after it has decided what is shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import simt
+from tileopt.dialects.kernel import MANUAL_BARRIERS
+from tileopt.dialects.tile_types import BufferType
+from tileopt.passes.analysis.facts import analyse
+from tileopt.passes.safety.divergence import Divergence
+from tileopt.passes.safety.lanes import ELEMENTS
+from tileopt.passes.safety.races import check_races
+
+
+@dataclass(frozen=True)
+class VerifyBarriers(ModulePass):
+    """Refuses barriers under divergent control flow and unordered accesses to shared memory."""
+
+    name = "verify-barriers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, simt.Kernel) and MANUAL_BARRIERS in kernel.attributes:
+                verify_kernel(kernel)
+
+
+def verify_kernel(kernel: simt.Kernel) -> None:
+    """Verifies one kernel. Raises CompileError with a code `race/...`."""
+    if not any(isinstance(op, simt.Barrier) or _shared(op) for op in kernel.walk()):
+        return
+    divergence = Divergence(kernel, analyse(kernel))
+    divergence.check_barriers()
+    check_races(kernel, divergence)
+
+
+def _shared(op: object) -> bool:
+    return isinstance(op, ELEMENTS) and isinstance(op.mem.type, BufferType)

@@ -1,0 +1,285 @@
+"""Barriers that threads miss and races in shared memory: what verify-barriers refuses, and what it lets pass."""
+
+from __future__ import annotations
+
+import pytest
+from simt_tables import Program, check
+
+from tileopt.passes.safety.verify_barriers import verify_kernel
+
+DIVERGENT, MISSING = "race/divergent-barrier", "race/missing-barrier"
+P = Program
+
+PROGRAMS = {
+    # Barriers that some threads do not reach
+    "condition on the thread": P(
+        """
+        if simt.thread_rank() < 3:
+            simt.barrier()  #!
+        """,
+        DIVERGENT,
+        ("the condition is here", "move the barrier out"),
+    ),
+    "condition that holds for all threads": P("if simt.thread_rank() < 64:\n    simt.barrier()"),
+    "condition on the block": P("if simt.block_idx() == 0:\n    simt.barrier()"),
+    "condition on an argument": P("if n > 3 and len(x) > m:\n    simt.barrier()"),
+    "else of a condition on the thread": P(
+        """
+        if simt.thread_index() == 0:
+            out[0] = 1.0
+        else:
+            simt.barrier()  #!
+        """,
+        DIVERGENT,
+    ),
+    "after an early return": P(
+        """
+        if simt.thread_index() >= n:
+            return
+        simt.barrier()  #!
+        """,
+        DIVERGENT,
+    ),
+    "after an early return of the block": P("if simt.block_idx() >= n:\n    return\nsimt.barrier()"),
+    "grid-stride loop": P(
+        """
+        for i in simt.grid_stride(n):
+            simt.barrier()  #!
+        """,
+        DIVERGENT,
+        ("equally often",),
+    ),
+    "loop from the thread, with equal trips": P("for i in range(simt.thread_rank(), 1024, 64):\n    simt.barrier()"),
+    "loop from the thread, with unequal trips": P(
+        "for i in range(simt.thread_rank(), 1000, 64):\n    simt.barrier()  #!", DIVERGENT
+    ),
+    "loop over blocks": P("for i in range(simt.block_idx(), n, simt.grid_dim()):\n    simt.barrier()"),
+    "loop of a number from memory": P("for i in range(idx[simt.block_idx()]):\n    simt.barrier()"),
+    "loop of each thread's own number": P(
+        "for i in range(idx[simt.thread_index()]):\n    simt.barrier()  #!", DIVERGENT
+    ),
+    "condition on an element of its own": P(
+        """
+        i = simt.thread_index()
+        if i < len(x):
+            a = x[i]
+        else:
+            a = 0.0
+        if a > 0.0:
+            simt.barrier()  #!
+        """,
+        DIVERGENT,
+    ),
+    "value made in a divergent branch": P(
+        """
+        a = 0
+        if simt.thread_rank() < 5:
+            a = 1
+        if a == 1:
+            simt.barrier()  #!
+        """,
+        DIVERGENT,
+    ),
+    "value carried by a divergent loop": P(
+        """
+        a = 0
+        for i in range(simt.thread_rank()):
+            a = a + n
+        while a > 0:
+            simt.barrier()  #!
+            a = a - 1
+        """,
+        DIVERGENT,
+    ),
+    "vote of a warp": P("if simt.any_sync(simt.lane_index() < n):\n    simt.barrier()  #!", DIVERGENT),
+    "quotient that is the same for all": P("t = simt.thread_rank()\nif n - t // 64 > 3:\n    simt.barrier()"),
+    "loop halving": P("s = 32\nwhile s > 0:\n    simt.barrier()\n    s = s // 2"),
+    "one block of one warp": P("if simt.warp_rank() == 0:\n    simt.barrier()", contract="block=32"),
+    "one warp of two": P("if simt.warp_rank() == 0:\n    simt.barrier()  #!", DIVERGENT),
+    # Accesses to shared memory without one between
+    "write, then read another's": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        a = s[63 - t]  #!
+        """,
+        MISSING,
+        ("s[63]", "thread 63", "thread 0", "the other access is here"),
+    ),
+    "write, then read one's own": P("s = simt.shared(64)\nt = simt.thread_rank()\ns[t] = 1.0\na = s[t]"),
+    "write, barrier, read another's": P(
+        "s = simt.shared(64)\nt = simt.thread_rank()\ns[t] = 1.0\nsimt.barrier()\na = s[63 - t]"
+    ),
+    "read another's, then write": P(
+        "s = simt.shared(64)\nt = simt.thread_rank()\na = s[(t + 1) % 64]\ns[t] = a  #!", MISSING
+    ),
+    "no barrier at the loop's end": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        for i in range(n):
+            s[t] = x[i]  #!
+            simt.barrier()
+            a = s[63 - t]
+        """,
+        MISSING,
+        ("end of the loop",),
+    ),
+    "two barriers a loop": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        for i in range(n):
+            s[t] = x[i]
+            simt.barrier()
+            a = s[63 - t]
+            simt.barrier()
+        """
+    ),
+    "two buffers in turn": P(
+        """
+        s = simt.shared((2, 64))
+        t = simt.thread_rank()
+        for i in range(n):
+            s[i % 2, t] = x[i]
+            simt.barrier()
+            a = s[i % 2, 63 - t]
+        """
+    ),
+    "tree without a barrier before": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        d = 32
+        while d > 0:
+            if t < d:
+                s[t] += s[t + d]  #!
+            simt.barrier()
+            d = d // 2
+        """,
+        MISSING,
+        ("s[32]",),
+    ),
+    "tree": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        simt.barrier()
+        d = 32
+        while d > 0:
+            if t < d:
+                s[t] += s[t + d]
+            simt.barrier()
+            d = d // 2
+        """
+    ),
+    "scan in place": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        simt.barrier()
+        if t > 0:
+            s[t] += s[t - 1]  #!
+        """,
+        MISSING,
+    ),
+    "all write their own value to one place": P(
+        "s = simt.shared(1)\ns[0] = simt.f32(simt.thread_rank())  #!", MISSING, ("both write s[0]",)
+    ),
+    "all write one value to one place": P("s = simt.shared(1)\ns[0] = simt.f32(n)"),
+    "one thread writes, all read": P("s = simt.shared(1)\nif simt.thread_rank() == 0:\n    s[0] = x[0]\na = s[0]  #!",
+        MISSING),
+    "one thread writes, all read after a barrier": P(
+        "s = simt.shared(1)\nif simt.thread_rank() == 0:\n    s[0] = x[0]\nsimt.barrier()\na = s[0]"
+    ),
+    "two threads a place": P("s = simt.shared(64)\nt = simt.thread_rank()\ns[t // 2] = simt.f32(t)  #!", MISSING),
+    "atomics meet": P("s = simt.shared(4, 'u32')\nsimt.atomic_add(s, simt.thread_rank() % 4, 1)"),
+    "atomics and a read": P(
+        "s = simt.shared(4, 'u32')\nt = simt.thread_rank()\nsimt.atomic_add(s, t % 4, 1)\nb = s[t % 4]  #!", MISSING
+    ),
+    "lanes of a warp after syncwarp": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = x[0]
+        simt.syncwarp()
+        a = s[t // 32 * 32 + (t + 1) % 32]
+        """
+    ),
+    "another warp's after syncwarp": P(
+        """
+        s = simt.shared(64)
+        t = simt.thread_rank()
+        s[t] = x[0]
+        simt.syncwarp()
+        a = s[63 - t]  #!
+        """,
+        MISSING,
+    ),
+    "dynamic buffers that overlap": P(
+        """
+        a = simt.dynamic_shared(64, 'f32', offset=0)
+        b = simt.dynamic_shared(64, 'f32', offset=128)
+        t = simt.thread_rank()
+        a[t] = 1.0
+        b[t] = 2.0  #!
+        """,
+        MISSING,
+        contract="block=64, shared_bytes=512",
+    ),
+    "dynamic buffers side by side": P(
+        """
+        a = simt.dynamic_shared(64, 'f32', offset=0)
+        b = simt.dynamic_shared(64, 'f32', offset=256)
+        t = simt.thread_rank()
+        a[t] = 1.0
+        b[t] = 2.0
+        """,
+        contract="block=64, shared_bytes=512",
+    ),
+    "only where the contract allows it": P(
+        """
+        s = simt.shared(128)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        if n < 64:
+            a = s[t + n]
+        """,
+        contract="block=64, requires=['n >= 64']",
+    ),
+    "where the contract allows it": P(
+        """
+        s = simt.shared(128)
+        t = simt.thread_rank()
+        s[t] = 1.0
+        if 0 <= n and n <= 64:
+            a = s[t + n]  #!
+        """,
+        MISSING,
+        contract="block=64, requires=['n >= 4']",
+    ),
+    "two axes": P(
+        """
+        s = simt.shared((8, 8))
+        i = simt.thread_idx(1)
+        j = simt.thread_idx(0)
+        s[i, j] = 1.0
+        a = s[j, i]  #!
+        """,
+        MISSING,
+        ("s[1, 0]",),
+        contract="block=(8, 8)",
+    ),
+    "a place from memory is not told": P(
+        "s = simt.shared(64)\ns[simt.thread_rank()] = 1.0\na = s[idx[0]]"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_barriers(name: str) -> None:
+    check(PROGRAMS[name], verify_kernel)
