@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -24,10 +26,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tileopt.dialects import tile
+from tileopt.dialects import simt, simt_thread, tile
 from tileopt.dialects.contracts import ArraySpec, ContractAttr
-from tileopt.dialects.kernel import CONTRACT, NAME
-from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType, tile_shape
+from tileopt.dialects.kernel import BLOCK, CONTRACT, NAME
+from tileopt.dialects.tile_types import DYNAMIC, ViewType
+from tileopt.dialects.tile_types import Access as Holding
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 TRIPS_MAX = 8
@@ -39,6 +42,7 @@ class GridProgram:
 
     random: Random
     bounds: bool = False  # with accesses that conditions keep inside the array
+    threads: bool = False  # a SIMT kernel, whose threads access elements
     rank: int = 0
     extents: tuple[int, ...] = ()
     divisors: tuple[int, ...] = ()
@@ -47,25 +51,28 @@ class GridProgram:
     def __post_init__(self) -> None:
         r = self.random
         self.rank = r.choice([1, 1, 2])
-        self.extents = tuple(r.choice([1, 2, 3, 4]) for _ in range(self.rank))
+        self.extents = tuple(1 if self.threads else r.choice([1, 2, 3, 4]) for _ in range(self.rank))
         self.divisors = tuple(r.choice([1, 1, 2, 4]) for _ in range(self.rank))
         self.axes = r.choice([[0], [0], [0, 1], [1], [0, 1, 2]])
         static = r.random() < 0.2
         shape = [8 if static else DYNAMIC for _ in range(self.rank)]
-        self.view = ViewType.of(shape, f32, Access.OWNED)
+        self.view = ViewType.of(shape, f32, Holding.OWNED)
         ones = (1,) * self.rank
         self.stride_divisors = tuple(r.choice([1, 2, 4, 16]) for _ in range(self.rank - 1)) + (1,)
         self.align = r.choice([4, 8, 16])
         div = self.divisors if not static else ones
         spec = ArraySpec("f32", self.rank, self.align, self.rank - 1, div, self.stride_divisors, small=True)
         attrs = [{NAME: StringAttr("out"), CONTRACT: ContractAttr.of(spec)}, {NAME: StringAttr("n")}]
-        self.kernel = tile.Kernel.make("random", [self.view, i64], None, attrs)
+        self.level: Any = simt if self.threads else tile
+        self.shape_of_block = r.choice([(4, 1, 1), (3, 2, 1), (1, 1, 1)]) if self.threads else (1, 1, 1)
+        block = {BLOCK: DenseArrayBase.from_list(i64, self.shape_of_block)} if self.threads else {}
+        self.kernel = self.level.Kernel.make("random", [self.view, i64], None, attrs, block)
         self.block = self.kernel.body.block
         self.out, self.n = self.block.args
         self.numbers: list[SSAValue] = []
         self.sizes: list[SSAValue] = []
         self.body()
-        self.block.add_op(tile.Return.create())
+        self.block.add_op(self.level.Return.create())
 
     # Making ops
 
@@ -84,10 +91,18 @@ class GridProgram:
 
     def body(self) -> None:
         r = self.random
-        self.bids = [self.query(tile.Bid, axis) for axis in self.axes]
+        self.bids = [self.query(simt.BlockId if self.threads else tile.Bid, axis) for axis in self.axes]
         self.numbers = list(self.bids)
+        for axis, extent in enumerate(self.shape_of_block):
+            if extent > 1:
+                place = self.query(simt_thread.ThreadIdx, axis)
+                if axis < len(self.bids) and r.random() < 0.7:
+                    at = self.op(arith.MuliOp, self.bids[axis], self.const(max(1, extent + r.choice([-1, 0, 0, 0, 1]))))
+                    self.numbers.remove(self.bids[axis])
+                    place = self.bids[axis] = self.op(arith.AddiOp, at, place)
+                self.numbers.append(place)
         for axis in range(self.rank):
-            dim = self.query(tile.Dim, axis, self.out)
+            dim = self.query(self.level.Dim, axis, self.out)
             self.sizes += [dim, self.tiles(dim, self.extents[axis])]
         self.sizes += [self.add(arith.MaxSIOp(self.n, self.const(1)))]
         if r.random() < 0.5:
@@ -185,11 +200,17 @@ class GridProgram:
         for _ in range(1 if r.random() < 0.8 else 2):
             offsets = self.offsets()
             zero = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(self.tensor(), [0.0]))
+            if self.threads:
+                zero = arith.ConstantOp(FloatAttr(0.0, f32))
             self.add(zero)
-            self.block.add_op(tile.Store.create(operands=[zero.result, self.out, *offsets]))
+            kind = simt_thread.ElementStore if self.threads else tile.Store
+            self.block.add_op(kind.create(operands=[zero.result, self.out, *offsets]))
         if r.random() < 0.25:
-            again = offsets if r.random() < 0.6 else self.offsets()
-            self.add(tile.Load.create(operands=[self.out, *again], result_types=[self.tensor()]))
+            self.load(offsets if r.random() < 0.6 else self.offsets())
+
+    def load(self, offsets: list[SSAValue]) -> None:
+        kind, result = (simt_thread.ElementLoad, f32) if self.threads else (tile.Load, self.tensor())
+        self.add(kind.create(operands=[self.out, *offsets], result_types=[result]))
 
     def nested(self, arguments: int, fill: Callable[[Block], None]) -> Region:
         outer, numbers, sizes = self.block, list(self.numbers), list(self.sizes)
@@ -209,7 +230,9 @@ class GridProgram:
                 end = self.op(arith.MuliOp, end, r.choice(self.sizes))
             bid = self.bids[self.axes.index(axis)]
             trips = 1
-            lb, ub, step = bid, end, self.query(tile.NumBlocks, axis)
+            lb, ub, step = bid, end, self.query(simt.GridDim if self.threads else tile.NumBlocks, axis)
+            if self.threads:
+                step = self.op(arith.MuliOp, step, self.const(self.shape_of_block[axis]))
         else:
             trips = r.choice([1, 2, 3, 4])
             lb, ub, step = self.const(0), self.const(trips), self.const(r.choice([1, 1, 1, 2]))
@@ -242,7 +265,7 @@ class GridProgram:
             counted = self.numbers[-1] if body is self.kernel.body.block else body.args[0]
             factor = self.const(r.choice([self.extents[axis], self.extents[axis], 1]))
             offsets[axis] = self.op(arith.MuliOp, counted, factor)
-            self.add(tile.Load.create(operands=[self.out, *offsets], result_types=[self.tensor()]))
+            self.load(offsets)
             last = self.op(arith.AddiOp, offsets[axis], extent)
             test = self.add(arith.CmpiOp(last, dim, r.choice([2, 3])))
             if r.random() < 0.3:
@@ -250,7 +273,7 @@ class GridProgram:
                 test = self.add(arith.AndIOp(test, other))
 
             def inner(_: Block) -> None:
-                self.add(tile.Load.create(operands=[self.out, *offsets], result_types=[self.tensor()]))
+                self.load(offsets)
 
             self.block.add_op(scf.IfOp(test, [], self.nested(0, inner)))
 
@@ -274,11 +297,15 @@ class GridProgram:
         self.block.add_op(scf.IfOp(test, [], self.nested(0, fill), other))
 
 
+Access: TypeAlias = tile.Load | tile.Store | simt_thread.ElementLoad | simt_thread.ElementStore
+STORES = (tile.Store, simt_thread.ElementStore)
+
+
 @dataclass
 class Event:
     """One access by all blocks: where each begins, and which blocks make it."""
 
-    op: tile.Load | tile.Store
+    op: Access
     offsets: list[Numbers]
     active: np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -288,8 +315,9 @@ class GridRun:
 
     def __init__(self, program: GridProgram, dims: tuple[int, ...], n: int, grid: tuple[int, int, int]) -> None:
         self.program, self.dims, self.grid, self.n = program, dims, grid, n
-        self.blocks = np.stack(np.unravel_index(np.arange(np.prod(grid)), grid)).astype(np.int64)
-        self.count = self.blocks.shape[1]
+        extents = (*grid, *program.shape_of_block)
+        ids = np.stack(np.unravel_index(np.arange(np.prod(extents)), extents)).astype(np.int64)
+        self.blocks, self.places, self.count = ids[:3], ids[3:], ids.shape[1]
         self.values: dict[SSAValue, Numbers] = {program.n: self.full(n)}
         self.events: list[Event] = []
         self.cut = False  # a loop was too long to be run to its end
@@ -311,8 +339,9 @@ class GridRun:
 
     def run(self, block: Block, active: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         for op in block.ops:
-            if isinstance(op, tile.Load | tile.Store):
-                self.events.append(Event(op, [self.values[o].copy() for o in op.offsets], active.copy()))
+            if isinstance(op, Access):
+                offsets = op.offsets if isinstance(op, tile.Load | tile.Store) else op.indices
+                self.events.append(Event(op, [self.values[o].copy() for o in offsets], active.copy()))
             elif isinstance(op, scf.ForOp):
                 self.loop(op, active)
             elif isinstance(op, scf.IfOp):
@@ -320,7 +349,7 @@ class GridRun:
                 self.run(op.true_region.block, active & test)
                 if op.false_region.blocks.first is not None:
                     self.run(op.false_region.block, active & ~test)
-            elif op.results and op.results[0].type != self.program.tensor():
+            elif op.results and op.results[0].type not in (self.program.tensor(), f32):
                 self.values[op.results[0]] = self.compute(op)
 
     def loop(self, op: scf.ForOp, active: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
@@ -335,11 +364,13 @@ class GridRun:
         self.cut = True
 
     def compute(self, op: Operation) -> Numbers:
-        if isinstance(op, tile.Bid):
+        if isinstance(op, tile.Bid | simt.BlockId):
             return self.blocks[op.axis.value.data]
-        if isinstance(op, tile.NumBlocks):
+        if isinstance(op, simt_thread.ThreadIdx):
+            return self.places[op.axis.value.data]
+        if isinstance(op, tile.NumBlocks | simt.GridDim):
             return self.full(self.grid[op.axis.value.data])
-        if isinstance(op, tile.Dim):
+        if isinstance(op, tile.Dim | simt.Dim):
             return self.full(self.dims[op.axis.value.data])
         if isinstance(op, arith.ConstantOp):
             value = op.properties["value"]
@@ -355,22 +386,22 @@ class GridRun:
 
     def paint(self, event: Event, canvas: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
         """Marks what each block touches. Whether an element was marked by another block."""
-        extents = tile_shape(event.op.value.type if isinstance(event.op, tile.Store) else event.op.result.type)
+        extents = self.program.extents
         clash = False
         for block in np.flatnonzero(event.active):
             ends = zip(event.offsets, extents, self.dims, strict=True)
             part = tuple(slice(max(0, int(o[block])), max(0, min(int(o[block]) + e, d))) for o, e, d in ends)
             touched = canvas[part]
             clash |= bool(((touched >= 0) & (touched != block)).any())
-            if isinstance(event.op, tile.Store):
+            if isinstance(event.op, STORES):
                 canvas[part] = block
         return clash
 
     def collides(self) -> bool:
         """Whether two blocks write one element, or one reads what another writes."""
         canvas = np.full(self.dims, -1, np.int64)
-        stores = [e for e in self.events if isinstance(e.op, tile.Store)]
-        loads = [e for e in self.events if isinstance(e.op, tile.Load)]
+        stores = [e for e in self.events if isinstance(e.op, STORES)]
+        loads = [e for e in self.events if not isinstance(e.op, STORES)]
         clashes = [self.paint(e, canvas) for e in stores + loads]
         return any(clashes)
 
@@ -402,7 +433,8 @@ def launches(program: GridProgram, random: Random, count: int) -> list[GridRun]:
             s if s != DYNAMIC else random.choice([0, 1, 2, 3, 4]) * d * random.choice([1, 1, 2])
             for s, d in zip(shape, program.divisors, strict=True)
         )
-        used = {op.axis.value.data for op in program.kernel.walk() if isinstance(op, tile.Bid) and any(op.result.uses)}
+        asked = (op for op in program.kernel.walk() if isinstance(op, tile.Bid | simt.BlockId) and any(op.result.uses))
+        used = {op.axis.value.data for op in asked}
         sizes = [random.randint(1, {0: 1, 1: 9, 2: 4, 3: 3}[len(used)]) if axis in used else 1 for axis in (0, 1, 2)]
         run = GridRun(program, dims, random.choice([0, 1, 2, 3, -1]), (sizes[0], sizes[1], sizes[2]))
         if run.allowed():

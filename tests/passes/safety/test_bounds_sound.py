@@ -11,22 +11,17 @@ from grid_programs import Event, GridProgram, GridRun, launches
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tileopt.dialects import tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
-from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.analysis.accesses import accesses, inside, vector_of
+from tileopt.passes.analysis.elements import elements
 from tileopt.passes.analysis.facts import analyse
-from tileopt.passes.safety.elide_bounds import outcome
+from tileopt.passes.safety.elide_bounds import element_outcome, outcome
 
 SEEN: Counter[str] = Counter()
 
 
-def extents_of(event: Event) -> tuple[int, ...]:
-    return tile_shape(event.op.value.type if isinstance(event.op, tile.Store) else event.op.result.type)
-
-
 def check_bounds(run: GridRun, event: Event, bounds: BoundsAttr) -> None:
-    extents = extents_of(event)
+    extents = run.program.extents
     for block in np.flatnonzero(event.active):
         inside = [
             0 <= int(offset[block]) and int(offset[block]) + extent <= dim
@@ -39,7 +34,7 @@ def check_bounds(run: GridRun, event: Event, bounds: BoundsAttr) -> None:
 
 
 def check_vector(run: GridRun, event: Event, vector: int, strides: tuple[int, ...]) -> None:
-    extents = extents_of(event)
+    extents = run.program.extents
     assert extents[-1] % vector == 0
     for block in np.flatnonzero(event.active):
         begin = [int(o[block]) for o in event.offsets]
@@ -70,10 +65,26 @@ def test_outcomes_hold_for_each_block(seed: int) -> None:
             check_vector(run, event, vectors[event.op], strides)
 
 
+@settings(max_examples=200)
+@given(st.integers(0, 2**32))
+def test_elements_of_threads_are_where_they_were_proved(seed: int) -> None:
+    random = Random(seed)
+    program = GridProgram(random, bounds=random.random() < 0.6, threads=True)
+    facts = analyse(program.kernel)
+    bounds = {op: element_outcome(facts, op) for op in elements(program.kernel)}
+    SEEN.update(f"element {b.outcome.value}" for b in bounds.values())
+    for run in launches(program, random, 4):
+        for event in run.events:
+            check_bounds(run, event, bounds[event.op])
+
+
 def test_each_outcome_was_seen() -> None:
     """The test above would prove nothing if all accesses were hoisted."""
     if not SEEN:
         test_outcomes_hold_for_each_block()
+    if not SEEN["element proved"]:
+        test_elements_of_threads_are_where_they_were_proved()
+    assert SEEN["element proved"] > SEEN["element checked"] // 20 > 0
     total = sum(SEEN[outcome.value] for outcome in (Outcome.PROVED, Outcome.HOISTED, Outcome.MASKED))
     assert SEEN[Outcome.PROVED] > total // 20
     assert SEEN[Outcome.MASKED] > 0
