@@ -185,6 +185,15 @@ class Prover:
                 yield _cancelled(goal, factor, known, known.terms[monomial])
             if len(monomial) > 1:
                 yield from self._product_steps(goal, monomial, factor)
+        if len(pulls) == 1 and not pulls[0][1]:
+            yield from self._offset_steps(goal)
+
+    def _offset_steps(self, goal: Expr) -> Iterator[Expr]:
+        """Where only the constant is negative: a known expression may say that the rest is large enough."""
+        for monomial, factor in goal.terms.items():
+            for known in self._by_term.get((monomial, factor > 0), ()) if monomial else ():
+                if known.offset < 0:
+                    yield _cancelled(goal, factor, known, known.terms[monomial])
 
     def _product_steps(self, goal: Expr, monomial: Monomial, factor: int) -> Iterator[Expr]:
         """As above with known expressions times other symbols of the term, which are not negative."""
@@ -195,7 +204,9 @@ class Prover:
                 if any(self.bounds(symbol).lo < 0 for symbol in others):
                     continue
                 rest = without(monomial, others)
-                for known in self._by_term.get((rest, factor > 0), ()) if rest else ():
+                if not rest:
+                    continue
+                for known in self._by_term.get((rest, factor > 0), ()):
                     yield _cancelled(goal, factor, known * Expr({others: 1}), known.terms[rest])
 
 
@@ -207,10 +218,15 @@ def _by_low(pull: tuple[int, Monomial, int]) -> int:
 
 
 def _cancelled(goal: Expr, factor: int, known: Expr, size: int) -> Expr:
-    """|size| * goal - |factor| * known, by their common divisor: has no term of `factor` and `size` left."""
+    """|size| * goal - |factor| * known, by their common divisor: has no term of `factor` and `size` left.
+
+    The goal is an integer: it is not negative where a * goal is not below 1 - a.
+    """
     common = gcd(factor, size)
     a, b = abs(size // common), abs(factor // common)
     terms = {m: c * a for m, c in goal.terms.items()} if a != 1 else dict(goal.terms)
+    if a != 1:
+        terms[()] = terms.get((), 0) + a - 1
     for monomial, amount in known.terms.items():
         terms[monomial] = terms.get(monomial, 0) - b * amount
     return Expr(terms)

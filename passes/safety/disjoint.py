@@ -3,11 +3,13 @@
 Take two runs, A by one block and B by another, and suppose their tiles meet. Along each axis the offsets then differ by
 less than the tiles are long: an *equation* `E in A - E in B lies in [low, high]`. More equations, with [0, 0], are the
 definitions of quotients, remainders and induction values. A symbol is *settled* once its value must be the same in A
-and B: arguments, extents and the grid are at once, the result of an operation is where its operands are. Two rules
+and B: arguments, extents and the grid are at once, the result of an operation is where its operands are. Three rules
 settle more:
 
 split: let m divide the factors of some terms, and let the other terms and the slack together stay below m. A multiple
 of m below m is 0, so the first terms are equal in A and B, and the others keep the slack.
+
+reach: terms that cannot differ between A and B by as much as the slack asks for contradict the supposition.
 
 combine: an equation with [0, 0] and a term u with factor 1 replaces u in another one.
 
@@ -129,12 +131,25 @@ class Meeting:
         if self._tried.get(equation) == unknowns:
             return False
         self._tried[equation] = unknowns
+        if self._out_of_reach(equation, unknowns):
+            self.apart = True
+            return True
         for modulus in self._moduli(unknowns):
             large = {m: q for m, f in unknowns.items() if (q := exact_ratio(f, modulus)) is not None}
             small = {m: f for m, f in unknowns.items() if m not in large}
             if large and self._splits(equation, modulus, small) and self._take_split(equation, large, small):
                 return True
         return False
+
+    def _out_of_reach(self, equation: Equation, unknowns: dict[Monomial, Expr]) -> bool:
+        """Whether the terms differ by too little, as t in 0..7 does where t in A is t + 8 in B."""
+        distance = max(equation.low, -equation.high)
+        if distance <= 0:
+            return False
+        widths = [self._widths(m, f) for m, f in unknowns.items()]
+        return all(widths) and any(
+            self._nonneg(-sum(choice, Expr.constant(1 - distance))) for choice in islice(product(*widths), CHOICES_MAX)
+        )
 
     def _moduli(self, unknowns: dict[Monomial, Expr]) -> list[Expr]:
         """Candidates for m: the factors, and the common divisors of the larger constant ones."""
@@ -166,9 +181,12 @@ class Meeting:
         if size is not None and room.offset < 0:
             return False
         widths = [self._widths(m, f) for m, f in small.items()]
-        if not all(widths):
-            return False
-        return any(self._nonneg(sum(choice, -room) * -1) for choice in islice(product(*widths), CHOICES_MAX))
+        if all(widths):
+            if any(self._nonneg(sum(choice, -room) * -1) for choice in islice(product(*widths), CHOICES_MAX)):
+                return True
+        # The small terms together lie in 0..room, as in row * cols + (16 * bid + thread) behind a test against cols.
+        whole = sum((f * Expr({m: 1}) for m, f in small.items()), ZERO)
+        return len(small) > 1 and self._nonneg(whole) and self._nonneg(room - whole)
 
     def _take_split(self, equation: Equation, large: dict[Monomial, Expr], small: dict[Monomial, Expr]) -> bool:
         if self.apart:
@@ -202,7 +220,7 @@ class Meeting:
         if len(monomial) > 1:
             most = prod(max(abs(low), abs(high)) for low, high in map(self._span, monomial))
             return [size * (2 * most)]
-        (symbol,) = monomial
+        symbol = monomial[0]
         lows, highs = ([Expr.constant(end)] for end in self._span(symbol))
         for fact in [*self.a.known, *symbol.relations]:
             side = fact.terms.get(monomial)
