@@ -13,25 +13,19 @@ in 0..2^31-1 where its contract says `small`, and in any case they and their pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import prod
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DIVISOR, UNSIGNED, KernelOp
-from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
-from tileopt.passes.analysis.affine import ONE, Expr, Symbol, leaves
-from tileopt.passes.analysis.choices import Symbols
+from tileopt.dialects.tile_types import ViewType
+from tileopt.passes.analysis.affine import Expr, Symbol, leaves
+from tileopt.passes.analysis.launch_symbols import LaunchSymbols, Sizes
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
 
-GRID_MAX = 2**31 - 1
-GRID_TOTAL_MAX = 2**48
-BYTES_MAX = 2**62
-SMALL_MAX = 2**31 - 1
 TERMS_MAX = 40  # a longer expression is not worth its cost
 DEGREE_MAX = 4
 
@@ -49,27 +43,21 @@ class Fact(NamedTuple):
         return content & -content if content else 1 << 63
 
 
+NO_SIZES: Sizes = frozenset()
 RangeOf: TypeAlias = Callable[[list[Interval]], Interval]
-Sizes = frozenset[tuple[int, int]]  # extents (argument, axis) and integer arguments (argument, -1)
 Handler: TypeAlias = "Callable[[KernelFacts, Operation], None]"
 HANDLERS: dict[type[Operation], Handler] = {}
 
 
-class KernelFacts:
+class KernelFacts(LaunchSymbols):
     """The facts of one kernel. Ask `of`, `scope` and `invariant`; the rest is for the handlers of ops."""
 
-    def __init__(self, kernel: KernelOp, positive: Sizes = frozenset()) -> None:
-        self.kernel = kernel
-        self.positive = positive
-        self.symbols = Symbols()
+    def __init__(self, kernel: KernelOp, positive: Sizes = NO_SIZES) -> None:
+        super().__init__(kernel, positive)
         self.current = Scope()
         self._facts: dict[SSAValue, Fact] = {}
         self._scopes: dict[Block, Scope] = {}
         self._after: dict[Operation, Scope] = {}  # of ops behind a test that ends the kernel
-        self.launch: dict[tuple[str, int], Expr] = {}  # threads and block extents, by axis
-        self._bids: dict[int, Expr] = {}
-        self._grid: dict[int, Expr] = {}
-        self._dims: dict[tuple[SSAValue, int], Expr] = {}
         self.loops: dict[Operation, tuple[Symbol, ...]] = {}  # for each loop its own symbols: counter, induction value
 
     # What passes ask.
@@ -90,41 +78,14 @@ class KernelFacts:
             current = current.parent_op()
         return Scope()
 
-    def dim(self, view: SSAValue, axis: int) -> Expr:
-        """The extent of an array, or of a tile in shared memory."""
-        if isinstance(view.type, BufferType):
-            return Expr.constant(view.type.get_shape()[axis])
-        if (view, axis) not in self._dims:
-            type_ = view.type
-            assert isinstance(type_, ViewType)
-            dims = [self._make_dim(view, type_, a) for a in range(type_.rank)]
-            self._dims |= {(view, a): dim for a, dim in enumerate(dims)}
-            if type_.rank > 1:
-                room = Expr.constant(BYTES_MAX // (bit_width(type_.element_type) // 8))
-                for dim in dims:
-                    for symbol in dim.symbols():
-                        symbol.relations.append(room - prod(dims, start=ONE))
-        return self._dims[view, axis]
+    def invariant(self, value: SSAValue | Expr, loop: Operation) -> bool:
+        """Whether a scalar integer has one value through all iterations of `loop`."""
+        expr = value if isinstance(value, Expr) else self.of(value).expr
+        return not any(s.owner is not None and _inside(s.owner, loop) for s in leaves([expr]))
 
-    def bid(self, axis: int) -> Expr:
-        """The block's id along a grid axis."""
-        if axis not in self._bids:
-            symbol = self.symbols.leaf("bid", f"bid({axis})", Interval(0, GRID_MAX - 1))
-            self._bids[axis] = Expr.symbol(symbol)
-            symbol.relations.append(self.num_blocks(axis) - self._bids[axis] - 1)
-        return self._bids[axis]
-
-    def num_blocks(self, axis: int) -> Expr:
-        """The grid's extent along an axis."""
-        if not self._grid:
-            grid = [self.symbols.leaf("num_blocks", f"num_blocks({a})", Interval(1, GRID_MAX)) for a in range(3)]
-            for symbol in grid:
-                own = Expr.symbol(symbol)
-                others = [Expr.symbol(s) for s in grid if s is not symbol]
-                products = [own * others[0], own * others[1], own * others[0] * others[1]]
-                symbol.relations += [Expr.constant(GRID_TOTAL_MAX) - p for p in products]
-            self._grid = {a: Expr.symbol(s) for a, s in enumerate(grid)}
-        return self._grid[axis]
+    def uniform(self, expr: Expr) -> bool:
+        """Whether all blocks and threads of a launch compute the same value at any time."""
+        return not any(s.kind in ("bid", "thread") or s.owner is not None for s in leaves([expr]))
 
     def sizes(self, symbols: Iterable[Symbol]) -> Sizes:
         """The extents and signed integer arguments among the symbols, as `analyse` takes them."""
@@ -134,19 +95,6 @@ class KernelFacts:
         found |= {(a.index, -1): self._facts[a].expr for a in signed if a in self._facts}
         wanted = set(symbols)
         return frozenset(key for key, expr in found.items() if expr.symbols() & wanted)
-
-    def used_bids(self) -> dict[int, Symbol]:
-        """The block ids that the kernel asked for, by axis."""
-        return {axis: next(iter(e.symbols())) for axis, e in self._bids.items()}
-
-    def invariant(self, value: SSAValue | Expr, loop: Operation) -> bool:
-        """Whether a scalar integer has one value through all iterations of `loop`."""
-        expr = value if isinstance(value, Expr) else self.of(value).expr
-        return not any(s.owner is not None and _inside(s.owner, loop) for s in leaves([expr]))
-
-    def uniform(self, expr: Expr) -> bool:
-        """Whether all blocks and threads of a launch compute the same value at any time."""
-        return not any(s.kind in ("bid", "thread") or s.owner is not None for s in leaves([expr]))
 
     # What handlers use.
 
@@ -230,21 +178,6 @@ class KernelFacts:
         self.current = Scope(self.current)
         self.current.assume(known)
 
-    def _make_dim(self, view: SSAValue, type_: ViewType, axis: int) -> Expr:
-        static = type_.get_shape()[axis]
-        if static != DYNAMIC:
-            return Expr.constant(static)
-        index = getattr(view, "index", -1) if view.owner is self.kernel.body.block else -1
-        contract = self.kernel.contract(index) if index >= 0 else None
-        most = BYTES_MAX // (bit_width(type_.element_type) // 8)
-        if contract is not None and contract.small:
-            most = min(most, SMALL_MAX)
-        divisor = 1 if contract is None else contract.shape_div[axis]
-        name = self.kernel.arg_name(index) if index >= 0 else (view.name_hint or "array")
-        label = f"{name}.shape[{axis}]" + (f"/{divisor}" if divisor > 1 else "")
-        least = 1 if (index, axis) in self.positive else 0
-        return Expr.symbol(self.symbols.leaf("dim", label, Interval(least, most // divisor)), divisor)
-
 
 def width_of(type_: Attribute) -> int | None:
     """The width of a scalar integer type (index counts as 64), None for other types."""
@@ -296,7 +229,7 @@ def _rests_on_memory(op: Operation) -> bool:
     return False
 
 
-def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
+def analyse(kernel: KernelOp, positive: Sizes = NO_SIZES) -> KernelFacts:
     """The facts of a tile or SIMT kernel, in launches where the sizes in `positive` are at least 1."""
     from tileopt.passes.analysis import arith_facts, control_facts, kernel_facts
     from tileopt.passes.analysis.requirements import required
@@ -310,7 +243,9 @@ def analyse(kernel: KernelOp, positive: Sizes = frozenset()) -> KernelFacts:
         if width is None:
             continue
         divisor = kernel.arg_attr(index, DIVISOR)
-        factor = divisor.value.data if isinstance(divisor, IntegerAttr) and width > 1 else 1
+        factor = 1
+        if divisor is not None and isinstance(divisor, IntegerAttr) and width > 1:
+            factor = divisor.value.data
         full = Interval.signed(width)
         label = kernel.arg_name(index) + (f"/{factor}" if factor > 1 else "")
         least = 1 if (index, -1) in positive else -(-full.lo // factor)

@@ -89,6 +89,11 @@ class Prover:
         self._failed.add(goal)
         return False
 
+    def solved(self, goal: Expr) -> Expr:
+        """The goal without the symbols that known equations give."""
+        self._prepare()
+        return goal.substitute(self._values)
+
     def refuted(self, budget: int = REFUTE_BUDGET) -> bool:
         """Whether the known expressions were found to contradict each other: the place is never reached."""
         self._prepare()

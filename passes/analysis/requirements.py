@@ -40,7 +40,7 @@ class _Reader:
         self.named: dict[str, tuple[int, SSAValue]] = {}
         for index, argument in enumerate(facts.kernel.body.block.args):
             name = facts.kernel.arg_attr(index, NAME)
-            if isinstance(name, StringAttr):
+            if name is not None and isinstance(name, StringAttr):
                 self.named[name.data] = (index, argument)
 
     def relation(self, text: str) -> list[Expr]:

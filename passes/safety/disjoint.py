@@ -217,10 +217,10 @@ class Meeting:
         size = factor if self._nonneg(factor) else -factor if self._nonneg(-factor) else None
         if size is None:
             return []
-        if len(monomial) > 1:
+        if len(monomial) != 1:
             most = prod(max(abs(low), abs(high)) for low, high in map(self._span, monomial))
             return [size * (2 * most)]
-        symbol = monomial[0]
+        (symbol,) = monomial
         lows, highs = ([Expr.constant(end)] for end in self._span(symbol))
         for fact in [*self.a.known, *symbol.relations]:
             side = fact.terms.get(monomial)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from tileopt.dialects import stream
@@ -19,9 +19,9 @@ from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.stream import BufferType, Mode
 from tileopt.dialects.tile_types import ViewType
 from tileopt.passes.safety.host_state import HostState
+from tileopt.passes.safety.verify_ownership import unused_axes
 
 PATHS_MAX = 64
-UNUSED_AXES = "tile.unused_axes"
 
 
 def verify_program(program: stream.Program, kernels: dict[str, KernelOp]) -> None:
@@ -228,13 +228,10 @@ def _check_signature(op: stream.Launch, kernel: KernelOp) -> None:
 
 
 def _check_grid(op: stream.Launch, kernel: KernelOp) -> None:
-    unused = kernel.attributes.get(UNUSED_AXES)
-    if not isinstance(unused, DenseArrayBase):
-        return
-    for axis in unused.get_values():
-        extent = op.grid[int(axis)].owner
+    for axis in unused_axes(kernel):
+        extent = op.grid[axis].owner
         value = extent.properties.get("value") if isinstance(extent, arith.ConstantOp) else None
-        if isinstance(value, IntegerAttr) and value.value.data > 1:
+        if value is not None and isinstance(value, IntegerAttr) and value.value.data > 1:
             raise OwnershipError(
                 "ownership/repeated-blocks",
                 f"@{kernel.sym_name.data} does not use axis {axis} of the grid, which has extent {value.value.data} "

@@ -8,7 +8,8 @@ from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from tileopt.passes.analysis.affine import ONE, Expr, Symbol, closure, leaves
-from tileopt.passes.analysis.facts import KernelFacts, Sizes
+from tileopt.passes.analysis.facts import KernelFacts
+from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.analysis.renaming import Renaming
 from tileopt.passes.safety.disjoint import COMBINATIONS, Equation, Meeting
 from tileopt.passes.safety.instance import Instance

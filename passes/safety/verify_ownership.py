@@ -19,7 +19,8 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
 from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
-from tileopt.passes.analysis.facts import Sizes, analyse
+from tileopt.passes.analysis.facts import analyse
+from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
 from tileopt.passes.safety.owners import owned_accesses, owners_of
 from tileopt.passes.safety.refusals import refusal
