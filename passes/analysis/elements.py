@@ -10,8 +10,9 @@ from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
 from tileopt.dialects.simt_thread import CheckIndex, ElementLoad, ElementStore
 from tileopt.passes.analysis.accesses import Axis
 from tileopt.passes.analysis.affine import Expr
+from tileopt.passes.analysis.by_cases import proved
 from tileopt.passes.analysis.facts import KernelFacts
-from tileopt.passes.analysis.prover import Prover
+from tileopt.passes.analysis.scope import Scope
 
 ElementAccess: TypeAlias = ElementLoad | ElementStore | AtomicRmw | AtomicCas
 Element: TypeAlias = ElementAccess | CheckIndex
@@ -24,16 +25,16 @@ def elements(kernel: Operation) -> list[Element]:
 
 def element_axes(facts: KernelFacts, op: ElementAccess) -> list[Axis]:
     """Each axis of an access with what is proved about it."""
-    prover = facts.scope(op).prover()
-    return [_axis(facts, prover, i, index, facts.dim(op.mem, i)) for i, index in enumerate(op.indices)]
+    scope = facts.scope(op)
+    return [_axis(facts, scope, i, index, facts.dim(op.mem, i)) for i, index in enumerate(op.indices)]
 
 
 def length_axis(facts: KernelFacts, op: CheckIndex) -> Axis:
     """The index that the op tests, as an axis of the length that it tests it against."""
-    return _axis(facts, facts.scope(op).prover(), 0, op.index, facts.of(op.length).expr)
+    return _axis(facts, facts.scope(op), 0, op.index, facts.of(op.length).expr)
 
 
-def _axis(facts: KernelFacts, prover: Prover, axis: int, index: SSAValue, end: Expr) -> Axis:
+def _axis(facts: KernelFacts, scope: Scope, axis: int, index: SSAValue, end: Expr) -> Axis:
     at, range_ = facts.of(index)
-    low = range_.lo >= 0 or prover.nonneg(at)
-    return Axis(axis, at, 1, end, low, prover.nonneg(end - at - 1), False)
+    low = range_.lo >= 0 or proved(scope, at)
+    return Axis(axis, at, 1, end, low, proved(scope, end - at - 1), False)

@@ -3,7 +3,8 @@
 proved: what is accessed is inside its array whenever the access runs. Of tiles, hoisted: the test is the same for the
 whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path; masked: the
 tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements, checked:
-the thread tests its index, and a test that fails ends the kernel.
+the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch contract
+that would prove it, where one does. With `deny-checks` an access that needs a test is an error.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.dialects.diagnostics import BoundsError, location_of
 from tileopt.dialects.simt_thread import CheckIndex
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
 from tileopt.passes.analysis.elements import Element, element_axes, elements, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse
+from tileopt.passes.safety.missing import missing_relation
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class ElideBounds(ModulePass):
     """Proves accesses inside their arrays and says of the others which axes need a test."""
 
     name = "elide-bounds"
+
+    deny_checks: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
@@ -38,7 +43,7 @@ class ElideBounds(ModulePass):
             elif isinstance(kernel, simt.Kernel):
                 facts = analyse(kernel)
                 for element in elements(kernel):
-                    element.bounds = element_outcome(facts, element)
+                    element.bounds = element_outcome(facts, element, self.deny_checks)
 
 
 def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
@@ -54,8 +59,8 @@ def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
     return BoundsAttr((kind, tuple(axis.index for axis in left), reason))
 
 
-def element_outcome(facts: KernelFacts, element: Element) -> BoundsAttr:
-    """The bounds of one access to an element, or of a test of an index."""
+def element_outcome(facts: KernelFacts, element: Element, deny_checks: bool = False) -> BoundsAttr:
+    """The bounds of one access to an element, or of a test of an index. Raises BoundsError where none may be left."""
     if isinstance(element, CheckIndex):
         name, found = element.array.data, [length_axis(facts, element)]
     else:
@@ -64,6 +69,18 @@ def element_outcome(facts: KernelFacts, element: Element) -> BoundsAttr:
     if not left:
         return _proved(name, found)
     reason = "; ".join(_missing_element(name, axis) for axis in left)
+    relations = [missing_relation(facts, element, axis) for axis in left]
+    helpful = list(dict.fromkeys(r for r in relations if r is not None))
+    if deny_checks:
+        advice = f"add {', '.join(map(repr, helpful))} to requires= in the contract" if all(relations) else None
+        raise BoundsError(
+            "bounds/unproved",
+            f"cannot prove this access inside: {reason}",
+            location=location_of(element),
+            help=advice or "access the element behind a condition that says so, as 0 <= i and i < len(x)",
+        )
+    if all(relations):
+        reason += f"; requires {' and '.join(helpful)} proves it"
     return BoundsAttr((Outcome.CHECKED, tuple(axis.index for axis in left), reason))
 
 

@@ -1,0 +1,45 @@
+"""Proofs by cases: what a minimum, a maximum or a choice is decides each case, and each case has a proof of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tileopt.passes.analysis.affine import Expr, Symbol
+from tileopt.passes.analysis.conditions import alternatives
+from tileopt.passes.analysis.prover import Prover
+from tileopt.passes.analysis.scope import Scope
+
+DEPTH = 3  # choices in one another, as in max(0, min(i, n - 1))
+BUDGET = 60
+
+
+def proved(scope: Scope, goal: Expr) -> bool:
+    """Whether goal >= 0 follows from what is known in the region."""
+    return scope.prover().nonneg(goal) or _in_each_case(scope, scope.known, goal, DEPTH)
+
+
+def _in_each_case(scope: Scope, known: Sequence[Expr], goal: Expr, depth: int) -> bool:
+    choices = [s for s in goal.symbols() if cases(s)]
+    if not choices or depth == 0:
+        return False
+    for case in cases(max(choices, key=_by_id)):
+        more = [*known, *case]
+        prover = Prover(more, scope.bounds)
+        if prover.contradictory() or prover.nonneg(goal, BUDGET):
+            continue
+        # The chosen value itself may be a choice: say the goal of it.
+        if not _in_each_case(scope, more, prover.solved(goal), depth - 1):
+            return False
+    return True
+
+
+def cases(symbol: Symbol) -> list[tuple[Expr, ...]]:
+    """Facts of which all of at least one tuple hold; empty where the symbol is no choice."""
+    told = symbol.kind == "min" or (
+        symbol.kind == "select" and all(alternatives(symbol.args[0], truth) is not None for truth in (True, False))
+    )
+    return [(*guard, *relations) for guard, relations in symbol.guarded] if told else []
+
+
+def _by_id(symbol: Symbol) -> int:
+    return symbol.id
