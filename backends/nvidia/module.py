@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import SSAValue
 
 from tileopt.backends.llvm import types
@@ -11,6 +12,7 @@ from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
+from tileopt.dialects.kernel import CLUSTER, MIN_BLOCKS
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
 from tileopt.dialects.simt_thread import ElementStore
 from tileopt.dialects.target import Target
@@ -32,7 +34,7 @@ def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: 
     faults = _fault_lines(emitter)
     name = quoted(kernel.sym_name.data)
     lines = [
-        f'define ptx_kernel void @{name}({", ".join(parameters)}) nounwind "nvvm.reqntid"="{emitter.threads}" {{',
+        f"define ptx_kernel void @{name}({', '.join(parameters)}) nounwind {_bounds(emitter)} {{",
         "entry:",
         *emitter.entry,
         "  br label %body",
@@ -42,6 +44,19 @@ def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: 
         "}",
     ]
     output.functions.append("\n".join(line for line in lines if line))
+
+
+def _bounds(emitter: Emitter) -> str:
+    """The block, the blocks of a multiprocessor, the blocks of a cluster, as LLVM's attributes of the function."""
+    kernel = emitter.kernel
+    words = [f'"nvvm.reqntid"="{emitter.threads}"']
+    blocks = kernel.integer(MIN_BLOCKS)
+    if blocks is not None:
+        words.append(f'"nvvm.minctasm"="{blocks}"')
+    cluster = kernel.attributes.get(CLUSTER)
+    if isinstance(cluster, DenseArrayBase):
+        words.append(f'"nvvm.cluster_dim"="{",".join(str(n) for n in cluster.get_values())}"')
+    return " ".join(words)
 
 
 def _fault_lines(emitter: Emitter) -> list[str]:
@@ -138,6 +153,13 @@ def _check_limits(emitter: Emitter, target: Target) -> None:
             f"a block needs {shared} bytes of shared memory, {target.name} has {target.shared_bytes}",
             location=location_of(kernel),
             help="use smaller tiles or fewer stages",
+        )
+    if CLUSTER in kernel.attributes and target.arch < 90:
+        raise TargetError(
+            "target/cluster",
+            f"{target.name} has no clusters of blocks",
+            location=location_of(kernel),
+            help="compile for sm_90 or later, or drop cluster=",
         )
     if not 0 < emitter.threads <= target.max_threads:
         raise TargetError(

@@ -154,7 +154,83 @@ def threads() -> Program:
     return program
 
 
-PROGRAMS: dict[str, Callable[[], Program]] = {"arith": arithmetic, "conversions": conversions, "threads": threads}
+def lanes() -> Program:
+    """Exchanges of scalars of every type, in a block whose last warp is not whole."""
+    program = Program()
+    lane = program.assign("arith.constant 3 : i32")
+    for type_ in (*FLOATS, *INTS, "i1"):
+        view = program.view(type_, "shared")
+        value = program.assign(
+            f"simt.element_load {view}[%zero] {{{PROVED}}} : !tile.view<?x{type_}, shared> -> {type_}"
+        )
+        found: list[str] = []
+        for kind in ("idx", "up", "down", "xor"):
+            for width in (8, 32):
+                properties = f'{{kind = "{kind}", width = {width} : i64}}'
+                found.append(program.assign(f"simt.shuffle {value}, {lane} {properties} : {type_} -> {type_}"))
+        kinds = ("sum", "prod", "max", "min") if type_ in FLOATS else ("sum", "umax", "min", "and", "or", "xor")
+        for kind in kinds if type_ != "i1" else ("and", "or", "xor"):
+            found.append(program.assign(f'simt.warp_reduce {value} {{kind = "{kind}"}} : {type_} -> {type_}'))
+        for other in found:
+            _store_scalar(program, other, type_)
+        if type_ in ("f32", "f64", "i32", "i64"):
+            for kind in ("any", "all"):
+                match = program.assign(f'simt.match {value} {{kind = "{kind}"}} : {type_} -> i32')
+                _store_scalar(program, match, "i32")
+        if type_ == "i1":
+            for kind, result in (("any", "i1"), ("all", "i1"), ("ballot", "i32")):
+                _store_scalar(program, program.assign(f'simt.vote {value} {{kind = "{kind}"}} : {result}'), result)
+    program.lines.append("simt.sync_warp")
+    _store_scalar(program, program.assign("simt.elect"), "i1")
+    for kind in ("eq", "lt", "le", "gt", "ge"):
+        _store_scalar(program, program.assign(f'simt.lane_mask {{kind = "{kind}"}}'), "i32")
+    return program
+
+
+def _store_scalar(program: Program, value: str, type_: str) -> None:
+    view = program.view(type_, "owned")
+    place = program.assign(f"arith.constant {program.count} : i64")
+    program.lines.append(
+        f"simt.element_store {value}, {view}[{place}] {{{PROVED}}} : {type_}, !tile.view<?x{type_}, owned>"
+    )
+
+
+def atomics() -> Program:
+    """Every atomic on every type, on arrays and on shared memory, in each order and scope."""
+    program = Program()
+    on_floats = ("add", "sub", "max", "min", "exch")
+    on_integers = (*on_floats, "umax", "umin", "and", "or", "xor", "inc", "dec")
+    for type_ in (*FLOATS, "i16", "i32", "i64"):
+        view = program.view(type_, "shared")
+        value = program.assign(
+            f"simt.element_load {view}[%zero] {{{PROVED}}} : !tile.view<?x{type_}, shared> -> {type_}"
+        )
+        buffer = f"!tile.buffer<8x{type_}>"
+        shared = program.assign(f"simt.alloc_shared {{offset = 0 : i64}} : {buffer}")
+        for memory, kind_of in ((program.view(type_, "atomic"), f"!tile.view<?x{type_}, atomic>"), (shared, buffer)):
+            for number, kind in enumerate(on_floats if type_ in FLOATS else on_integers):
+                order = ("relaxed", "acquire", "release", "acq_rel")[number % 4]
+                scope = ("device", "block", "cluster", "system")[number // 2 % 4]
+                words = f'order = "{order}", scope = "{scope}", {PROVED}'
+                program.assign(
+                    f'simt.atomic_rmw {value}, {memory}[%zero] {{kind = "{kind}", {words}}} : '
+                    f"{type_}, {kind_of} -> {type_}"
+                )
+                program.assign(
+                    f"simt.atomic_cas {value}, {value}, {memory}[%zero] {{{words}}} : "
+                    f"{type_}, {type_}, {kind_of} -> {type_}"
+                )
+    program.lines += [f'simt.fence {{scope = "{scope}"}}' for scope in ("block", "cluster", "device", "system")]
+    return program
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    "arith": arithmetic,
+    "conversions": conversions,
+    "threads": threads,
+    "lanes": lanes,
+    "atomics": atomics,
+}
 
 
 def _in_child(text: str, target: str, out: str) -> None:
@@ -169,12 +245,14 @@ def test_all_elementwise_ops_are_selected_and_assembled(target: str, name: str, 
     from tileopt.backends.nvidia.ptxas import assemble
 
     program = PROGRAMS[name]()
-    text = kernel_text("\n".join(program.lines), list(program.arguments.values()), threads=32)
+    text = kernel_text(
+        "\n".join(program.lines), list(program.arguments.values()), threads=80 if name == "lanes" else 32
+    )
     out = tmp_path / "kernel.ptx"
     child = multiprocessing.get_context("fork").Process(target=_in_child, args=(text, target, str(out)))
     child.start()
     child.join(120)
     assert child.exitcode == 0, f"compiling '{name}' for {target} ended the process"
     ptx = out.read_text()
-    assert ".extern" not in ptx
+    assert ".extern .func" not in ptx
     assemble(ptx, nvidia_target(target).name, options=("-O0",))
