@@ -1,0 +1,112 @@
+"""What a contract is for: with it, the natural SGEMM compiles to what it would without any test of an index."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_device import Device
+
+from tileopt import simt
+from tileopt.backends import pipelines
+from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.dialects.target import get_target
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
+
+from sgemm import sgemm, sgemm_checked, sgemm_views
+from sgemm_tiled import sgemm_tiled
+
+MATRICES = {"a": "f32[?,?]", "b": "f32[?,?]", "c": "f32[?,?]"}
+TARGETS = ["sm_80", "sm_90a"]
+
+
+def ptx_of(kernel: Any, target: str, **constants: int) -> str:
+    text: str = kernel.compile(target, **MATRICES, **constants).ptx
+    return text
+
+
+def without_tests(kernel: Any, target: str) -> str:
+    """The kernel's PTX if each access were proved: the passes' findings are overruled, which the language cannot do."""
+    compiled = kernel.compile(target, **MATRICES)
+    module = kernel.fixed().build(compiled.signature)
+
+    def overrule(name: str, now: Any) -> None:
+        if name == "elide-bounds":
+            for op in now.walk():
+                if isinstance(op.properties.get("bounds"), BoundsAttr):
+                    op.properties["bounds"] = BoundsAttr((Outcome.PROVED, (), "overruled"))
+
+    chosen = get_target(target)
+    pipelines.run_passes(module, chosen, after=overrule)
+    return pipelines.emit_ptx(pipelines.emit_llvm(module, chosen), chosen)
+
+
+def loops(ptx: str) -> list[list[str]]:
+    """The instructions of each innermost loop, without operands: from a label to the jump back to it."""
+    found: list[list[str]] = []
+    begin: dict[str, int] = {}
+    lines = [line.strip() for line in ptx.splitlines()]
+    for at, line in enumerate(lines):
+        if label := re.match(r"(\$L\w+):", line):
+            begin[label[1]] = at
+        elif (jump := re.search(r"\bbra(?:\.uni)?\s+(\$L\w+);", line)) and jump[1] in begin:
+            body = [one for one in lines[begin[jump[1]] + 1 : at + 1] if one.endswith(";")]
+            found.append([re.sub(r"^@!?%p\d+\s+", "@ ", one).split("\t")[0].split(" %")[0] for one in body])
+    return found
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_contract_leaves_no_test_in_the_loop(target: str) -> None:
+    ptx = ptx_of(sgemm, target)
+    assert "trap" not in ptx
+    (body,) = [loop for loop in loops(ptx) if any("fma" in one for one in loop)]
+    assert sum("setp" in one for one in body) == 1, body  # the loop's own
+    assert sum(one.startswith("@ bra") for one in body) == 1, body
+    assert ptx == without_tests(sgemm, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_contract_is_as_good_as_no_tests(target: str) -> None:
+    twin = without_tests(sgemm_checked, target)
+    assert ptx_of(sgemm, target) == twin.replace("sgemm_checked", "sgemm")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_without_a_contract_the_loop_tests(target: str) -> None:
+    ptx = ptx_of(sgemm_checked, target)
+    assert "trap" in ptx
+    (body,) = [loop for loop in loops(ptx) if any("fma" in one for one in loop)]
+    assert sum("setp" in one for one in body) > 1, body
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rows_and_columns_are_tested_before_the_loop(target: str) -> None:
+    ptx = ptx_of(sgemm_views, target)
+    assert "trap" in ptx
+    (body,) = [loop for loop in loops(ptx) if any("fma" in one for one in loop)]
+    (plain,) = [loop for loop in loops(ptx_of(sgemm, target)) if any("fma" in one for one in loop)]
+    assert body == plain
+
+
+def test_tiles_are_read_four_at_a_time() -> None:
+    ptx = ptx_of(sgemm_tiled, "sm_90a", T=4)
+    assert "trap" not in ptx
+    assert ptx.count("ld.shared") == ptx.count("ld.shared.v4") == 16
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (17, 33, 50), (70, 131, 9)])
+@pytest.mark.parametrize("kernel", [sgemm, sgemm_views, sgemm_checked, sgemm_tiled], ids=lambda k: k.name)
+def test_products(device: Device, rng: np.random.Generator, kernel: Any, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+    c = device.empty((m, n), np.float32)
+    if kernel is sgemm_tiled:
+        kernel[(simt.cdiv(n, 64), simt.cdiv(m, 64))](device.put(a), device.put(b), c, T=4)
+    else:
+        kernel[(simt.cdiv(n, 32), simt.cdiv(m, 8))](device.put(a), device.put(b), c)
+    np.testing.assert_allclose(device.get(c), a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5)
