@@ -1,4 +1,4 @@
-"""Speed on a GPU, ours and the peers in one run: copy, add, softmax, matrix product, attention.
+"""Speed on a GPU, ours and the peers in one run: copy, add, softmax, matrix product, attention, SGEMM of threads.
 
 `python -m benchmarks --gpu [--quick]` prints rates and ratios; the errors are against PyTorch in float64.
 """
@@ -21,6 +21,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import tileopt
 from benchmarks import triton_kernels
 from benchmarks.measure import Launch, Row, interleaved
+from benchmarks.sgemm import sgemms
 from tileopt import tile
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
@@ -207,7 +208,7 @@ def launches(console: Console) -> None:
 def show(rows_: list[Row], console: Console) -> None:
     table = Table("work", "unit", "tileopt", "peers", "ratio to each", "error")
     for row in rows_:
-        digits = 2 if row.unit == "TB/s" else 0
+        digits = 2 if row.unit == "TB/s" else 1 if max(row.rates.values()) < 100 else 0
         peers = {name: rate for name, rate in row.rates.items() if name != "tileopt"}
         table.add_row(
             row.work,
@@ -228,6 +229,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "rows": rows,
         "products": lambda: products(quick),
         "attention": lambda: attentions(quick),
+        "sgemm": lambda: sgemms(quick),
     }
     if only in "launch":
         launches(console)
