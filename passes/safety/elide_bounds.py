@@ -23,7 +23,7 @@ from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes
 from tileopt.passes.analysis.affine import shown
 from tileopt.passes.analysis.elements import Element, element_axes, elements, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse
-from tileopt.passes.safety.missing import missing_relation
+from tileopt.passes.safety.missing import exact, missing_relation
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def _missing(name: str, axis: Axis) -> str:
 
 
 def _missing_element(name: str, axis: Axis) -> str:
-    index = shown(axis.offset, "the index")
+    index = shown(exact(axis.offset), "the index")
+    if exact(axis.offset) != axis.offset:
+        return f"{index} may be beyond 64 bits along axis {axis.index} of {name}"
     if not axis.low:
         return f"{index} may be negative along axis {axis.index} of {name}"
     return f"{index} is not known to be below {shown(axis.dim, f'{name}.shape[{axis.index}]')}"

@@ -20,7 +20,7 @@ from tileopt.passes.analysis.affine import Bounds, Expr
 from tileopt.passes.analysis.elements import Element, element_axes, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse, width_of
 from tileopt.passes.analysis.prover import Prover
-from tileopt.passes.analysis.symbols import unwrapped
+from tileopt.passes.analysis.symbols import wrap_divisor
 
 CANDIDATES_MAX = 24  # looked at for one access
 CONFIRMED_MAX = 2  # tried on the whole kernel for one access
@@ -33,7 +33,7 @@ Size: TypeAlias = tuple[str, Expr]  # how a relation calls it, and what it is
 def missing_relation(facts: KernelFacts, element: Element, axis: Axis) -> str | None:
     """A relation that proves this axis of the access, if one is found."""
     scope = facts.scope(element)
-    index = unwrapped(axis.offset, 64)
+    index = exact(axis.offset)
     goals = [index, axis.dim - index - 1]
     if not any(s.kind in ("argument", "dim") for goal in goals for s in goal.symbols()):
         return None
@@ -49,6 +49,16 @@ def missing_relation(facts: KernelFacts, element: Element, axis: Axis) -> str | 
             if tried >= CONFIRMED_MAX:
                 break
     return None
+
+
+def exact(e: Expr) -> Expr:
+    """What the program would compute if no sum or product left its 64 bits."""
+    values = {}
+    for symbol in e.symbols():
+        if symbol.kind == "wrap64":
+            (whole,) = symbol.args
+            values[symbol] = exact(whole.exact_div(wrap_divisor(whole, 64)))
+    return e.substitute(values)
 
 
 def _sizes(facts: KernelFacts) -> list[Size]:
