@@ -5,6 +5,7 @@ from __future__ import annotations
 from tileopt.dialects.diagnostics import OwnershipError, location_of
 from tileopt.passes.analysis.affine import Symbol, leaves
 from tileopt.passes.safety.collisions import Collision, collide
+from tileopt.passes.safety.meetings import meet
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
 from tileopt.passes.safety.owners import OwnedAccess, Owners
 
@@ -16,6 +17,8 @@ def refusal(owned: OwnedAccesses) -> OwnershipError:
     left = owned.unsettled() or owned.owners.symbols
     data = any(s.kind == "data" for s in leaves([*first.offsets, *second.offsets]))
     collision = None if data else collide(owned.facts, first, second, owned.owners)
+    if collision is None and not data and owned.owners.of_threads:
+        collision = meet(owned.facts.kernel, first.op, second.op, owned.owners.axes)
     code, message, help = _describe(first, second, data, collision, left, owned.owners)
     notes = []
     if first is not second:
