@@ -1,4 +1,4 @@
-"""xDSL's arith dialect, made to compare, select and convert tensors and vectors as MLIR's does.
+"""xDSL's arith dialect, made to compare, select and convert tensors and vectors as MLIR's does, and with `arith.remf`.
 
 xDSL 0.75 gives every `arith.cmpi`, `arith.cmpf` and `arith.select` a scalar i1, and converts scalar integers only. The
 classes are mended in place, so `xdsl.dialects.arith.CmpiOp` is what it was for whoever looks ops up by class. Importing
@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, TensorType, VectorType, container_of, i1
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import BaseAttr, OperandDef, ResultDef, eq
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import BaseAttr, OperandDef, ResultDef, eq, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
@@ -21,10 +20,27 @@ from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.type import get_element_type_or_self
 
-__all__ = ["Arith", "bool_like"]
+__all__ = ["Arith", "RemFOp", "bool_like"]
 
 _BOOLS = container_of(eq(i1))
 _SHAPED = (TensorType, VectorType)
+
+
+@irdl_op_definition
+class RemFOp(arith.FloatingPointLikeBinaryOperation):
+    """What is left of a division rounded towards zero: exact, with the dividend's sign, as C's fmod."""
+
+    name = "arith.remf"
+    traits = traits_def(Pure())
+
+
+# xDSL 0.75 has no op for this remainder.
+Arith = Dialect(
+    arith.Arith.name,
+    [*arith.Arith.operations, RemFOp],
+    list(arith.Arith.attributes),
+    list(arith.Arith._interfaces),
+)
 
 
 def bool_like(type_: Attribute) -> Attribute:

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.irdl import IRDLOperation
 
+from tileopt.dialects.arith import RemFOp
 from tileopt.frontends.builder_shape import Shapes
 from tileopt.frontends.builder_values import BOOL, F32, Value
 
@@ -68,9 +69,9 @@ class Division(Shapes):
         return floor if special is None else self._choose(special, self._op(arith.MuliOp, x, y), floor)
 
     def _float_division(self, kind: str, x: Value, y: Value) -> Value:
-        """// and % of floats by Python's rule: the remainder has the divisor's sign.
+        """// and % of floats by Python's rule: the remainder has the divisor's sign, and so has one of 0.
 
-        Exact where the quotient has no more digits than the type's significand.
+        The remainder of the truncated quotient is exact, so both are right however large the quotient is.
         """
         if x.dtype.bits == 16:
             return self.cast(self._float_division(kind, self.cast(x, F32), self.cast(y, F32)), x.dtype)
@@ -79,23 +80,24 @@ class Division(Shapes):
         def number(value: float) -> Value:
             return self.splat(self.constant(value, dtype), shape)
 
-        ratio = self._op(arith.DivfOp, x, y)
-        quotient = self.emit_value(math.FloorOp, [self.ssa(ratio)], dtype, shape)
-        # One rounding: the remainder is exact if the quotient is the right integer or the next one.
-        negative = self.emit_value(arith.NegfOp, [self.ssa(quotient)], dtype, shape)
-        operands = [self.ssa(negative), self.ssa(y), self.ssa(x)]
-        left = self.emit_value(math.FmaOp, operands, dtype, shape)
-        left = self._choose(self._relate("eq", quotient, number(0.0)), x, left)  # 0 * inf is NaN
-        below = self._relate("lt", left, number(0.0))
-        crossed = self._op(arith.XOrIOp, below, self._relate("lt", y, number(0.0)))
-        under = self._op(arith.AndIOp, crossed, self._relate("ne", left, number(0.0)))
-        size, most = (self.emit_value(math.AbsFOp, [self.ssa(v)], dtype, shape) for v in (left, y))
-        over = self._relate("ge", size, most)
+        zero = number(0.0)
+        left = self._op(RemFOp, x, y)
+        uneven = self._relate("ne", left, zero)
+        crossed = self._op(arith.XOrIOp, self._relate("lt", left, zero), self._relate("lt", y, zero))
+        wrong = self._op(arith.AndIOp, crossed, uneven)
         if kind == "mod":
-            up = self._choose(over, self._op(arith.SubfOp, left, y), left)
-            return self._choose(under, self._op(arith.AddfOp, left, y), up)
-        up = self._choose(over, self._op(arith.AddfOp, quotient, number(1.0)), quotient)
-        return self._choose(under, self._op(arith.SubfOp, quotient, number(1.0)), up)
+            even = self._op(math.CopySignOp, zero, y)
+            return self._choose(uneven, self._choose(wrong, self._op(arith.AddfOp, left, y), left), even)
+        ratio = self._op(arith.DivfOp, x, y)
+        quotient = self._op(arith.DivfOp, self._op(arith.SubfOp, x, left), y)
+        quotient = self._choose(wrong, self._op(arith.SubfOp, quotient, number(1.0)), quotient)
+        # An integer but for rounding: the nearest one.
+        floor = self.emit_value(math.FloorOp, [self.ssa(quotient)], dtype, shape)
+        above = self._relate("gt", self._op(arith.SubfOp, quotient, floor), number(0.5))
+        floor = self._choose(above, self._op(arith.AddfOp, floor, number(1.0)), floor)
+        signed = self._op(math.CopySignOp, zero, ratio)
+        whole = self._choose(self._relate("eq", quotient, zero), signed, floor)
+        return self._choose(self._relate("eq", y, zero), ratio, whole)
 
     def _relate(self, kind: str, x: Value, y: Value, unsigned: bool = False) -> Value:
         signed, natural, ordered = PREDICATES[kind]

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tileopt.dialects import simt, simt_atomic, simt_thread, simt_warp
+from tileopt.dialects.arith import RemFOp
 from tileopt.dialects.dtypes import DTYPES, bit_width
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -67,6 +68,7 @@ _NATURALS: dict[type[Operation], Callable[[int, int], int]] = {
 }  # fmt: skip
 _FLOATS: dict[type[Operation], Callable[..., Any]] = {
     arith.AddfOp: operator.add, arith.SubfOp: operator.sub, arith.MulfOp: operator.mul, arith.DivfOp: operator.truediv,
+    RemFOp: np.fmod, math_dialect.CopySignOp: np.copysign,
     arith.NegfOp: operator.neg, arith.MaximumfOp: np.maximum, arith.MinimumfOp: np.minimum, math_dialect.ExpOp: np.exp,
     math_dialect.SqrtOp: np.sqrt, math_dialect.AbsFOp: np.abs, math_dialect.FloorOp: np.floor,
     math_dialect.FmaOp: lambda a, b, c: np.float64(a) * np.float64(b) + np.float64(c),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _NAMES = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin",
-    "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "erf", "cbrt",
+    "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "erf", "cbrt", "fmod",
 )  # fmt: skip
 
 FUNCTIONS = frozenset(_NAMES) | {f"{name}f" for name in _NAMES}

@@ -1,4 +1,4 @@
-"""The math dialect: what LLVM's own intrinsics do, and the rest by the target's functions, in f32 or f64.
+"""The math dialect and `arith.remf`: LLVM's intrinsics where there are, else the target's functions, in f32 or f64.
 
 Types narrower than f32 are computed in f32 (`fma` in f64, so that it rounds once) and rounded once at the end.
 """
@@ -13,6 +13,7 @@ from tileopt.backends.llvm import types
 from tileopt.backends.llvm.arith import F32, chunk_type, flags, float_intrinsic, int_intrinsic, native, sign_bits
 from tileopt.backends.llvm.convert import convert_chunk, from_integer
 from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.dialects.arith import RemFOp
 from tileopt.dialects.dtypes import bit_width, element_type
 
 F64 = Float64Type()
@@ -200,6 +201,7 @@ _FUNCTIONS: dict[type[Operation], str] = {
     math.PowFOp: "pow",
     math.ErfOp: "erf",
     math.CbrtOp: "cbrt",
+    RemFOp: "fmod",
 }
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -28,7 +28,7 @@ LOG10_2 = 0.3010299956639812
 FUNCTIONS = frozenset(
     (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin",
-        "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "erf", "cbrt",
+        "acos", "atan", "asinh", "acosh", "atanh", "atan2", "pow", "erf", "cbrt", "fmod",
     )
 )  # fmt: skip
 

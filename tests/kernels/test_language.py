@@ -66,6 +66,50 @@ def test_division_rounds_down(device: Device, rng: np.random.Generator, name: st
     np.testing.assert_array_equal(up[1:], exact_up[1:])
 
 
+EXTREMES = [0.0, -0.0, 1.0, -1.0, 1e-40, 0.3, -0.7, 3.0, 6.283185307179586, 5e4, -1e8, 1e9, 1e15, -3e30, 3.4e38]
+EXTREMES += [math.inf, -math.inf, math.nan, 65504.0, 6e-8, -16777217.0]
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "float16"])
+def test_division_of_floats_of_any_size(device: Device, rng: np.random.Generator, name: str) -> None:
+    """As NumPy's to the bit: large quotients, zeros of both signs, infinities and NaN."""
+    with np.errstate(all="ignore"):
+        single = np.array([*EXTREMES, *rng.standard_normal(11) * 10.0 ** rng.uniform(-30, 30, 11)]).astype(name)
+        x, y = (v.reshape(-1).copy() for v in np.meshgrid(single, single))
+        expected = np.floor_divide(x, y), np.mod(x, y)
+    outs = [device.empty(1024, name) for _ in range(3)]
+    divide[(1,)](device.put(x), device.put(y), *outs, N=1024)
+    for out, wanted in zip(outs, expected, strict=False):
+        found = device.get(out)
+        np.testing.assert_array_equal(found, wanted)
+        sure = ~np.isnan(wanted)  # a NaN's sign says nothing
+        np.testing.assert_array_equal(np.signbit(found)[sure], np.signbit(wanted)[sure])
+
+
+PAIRS = ((1e30, 3.0), (-1e30, 3.0), (1e15, 2 * math.pi), (-0.0, 1.0), (0.0, -1.0), (math.inf, 1.0), (5.0, -math.inf))
+
+
+@tile.kernel
+def known_and_not(values: tile.In, out: tile.Out):
+    for i in tile.static_range(len(PAIRS)):
+        a, b = tile.load(values, (i, 0), (1, 1)).item(), tile.load(values, (i, 1), (1, 1)).item()
+        x, y = PAIRS[i]
+        tile.store(out, 4 * i, tile.f64(a // b))
+        tile.store(out, 4 * i + 1, tile.f64(x // y))
+        tile.store(out, 4 * i + 2, tile.f64(a % b))
+        tile.store(out, 4 * i + 3, tile.f64(x % y))
+
+
+def test_known_division_of_floats_is_that_of_run_time(device: Device) -> None:
+    out = device.empty(4 * len(PAIRS), "float64")
+    known_and_not[(1,)](device.put(np.array(PAIRS)), out)
+    found = device.get(out).reshape(len(PAIRS), 4)
+    for column in (0, 2):
+        np.testing.assert_array_equal(found[:, column], found[:, column + 1])
+        numbers = found[~np.isnan(found[:, column])]
+        np.testing.assert_array_equal(np.signbit(numbers[:, column]), np.signbit(numbers[:, column + 1]))
+
+
 def test_division_by_zero_gives_zero(device: Device) -> None:
     x, y = np.arange(-32, 32), np.zeros(64, np.int64)
     outs = [device.empty(64, np.int64) for _ in range(3)]

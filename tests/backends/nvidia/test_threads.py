@@ -81,6 +81,15 @@ def test_division_is_exact_unless_fast() -> None:
     assert "div.rn.f32" in slow and "div.rn" not in quick
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32", "f64", "f8E5M2"])
+def test_the_remainder_is_the_librarys(element: str) -> None:
+    llvm, ptx = compile_text(unary("arith.remf %v, %v : TYPE", element), "sm_80")
+    name = "__nv_fmod" if element == "f64" else "__nv_fmodf"
+    assert f"call {'double' if element == 'f64' else 'float'} @{name}(" in str(llvm)
+    assert ".extern" not in ptx
+    assemble(ptx, "sm_80")
+
+
 def test_fma_contracts_only_where_it_may() -> None:
     text = "arith.mulf %v, %v : TYPE\n%q = arith.addf %w, %v : TYPE"
     text = unary(text, "f32").replace("fragment_store %w", "fragment_store %q")
