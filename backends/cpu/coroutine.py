@@ -224,10 +224,10 @@ rounds:
 """
 
 # Every suspension is a barrier, or every one a shuffle: all threads go on in each round.
-_ROUNDS = """  br label %round
+_ROUNDS = """  br label %again
 round:
-  %t = phi i64 [ 0, %rounds ], [ %t.next, %next ], [ 0, %again ]
-  %live = phi i1 [ false, %rounds ], [ %live.next, %next ], [ false, %again ]
+  %t = phi i64 [ %t.next, %next ], [ 0, %again ]
+  %live = phi i1 [ %live.next, %next ], [ false, %again ]
   %at = mul i64 %t, %stride
   %handle = getelementptr i8, ptr %area, i64 %at
   %done = call i1 @llvm.coro.done(ptr %handle)
@@ -253,7 +253,7 @@ warp:
   %w = phi i64 [ 0, %gather ], [ %w.next, %warp.end ]
   %t.end.full = add nuw nsw i64 %w, 32
   %t.end = call i64 @llvm.umin.i64(i64 %t.end.full, i64 {threads})
-  br label %round
+  br label %again
 round:
   br label %lane
 lane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -531,6 +532,37 @@ def test_static_and_dynamic_shared_memory(device: Device) -> None:
     out = device.empty(128, np.int32)
     dynamic[2](device.put(x), out)
     np.testing.assert_array_equal(device.get(out), x.reshape(2, 64)[:, ::-1].ravel() * 6)
+
+
+# On the CPU, threads as coroutines
+
+
+@pytest.mark.parametrize(
+    ("test", "kernel"),
+    [
+        (test_block_sum_in_shared_memory, block_sum),
+        (test_reduction_by_shuffles, shuffled_sum),
+        (test_bitonic_sort, bitonic),
+        (test_a_read_out_of_bounds_names_its_place, reads_beyond),
+        (test_a_failure_before_a_barrier_stops_the_grid, waits_while_one_fails),
+        (test_a_warp_with_fewer_lanes, part_of_a_warp),
+        (test_scalars_of_every_width, scalars_of_every_width),
+        (test_static_and_dynamic_shared_memory, dynamic),
+    ],
+    ids=lambda found: getattr(found, "name", ""),
+)
+def test_coroutines_do_the_same(
+    test: Any, kernel: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tileopt.backends.cpu.backend import CpuBackend
+
+    make = CpuBackend.__init__
+    monkeypatch.setattr(CpuBackend, "__init__", lambda self: make(self, coroutines=True))
+    monkeypatch.setenv("TILEOPT_CACHE", "0")
+    monkeypatch.setattr(kernel, "_dispatcher", None, raising=False)
+    given = {"device": Device("cpu"), "rng": rng}
+    test(**{name: given[name] for name in inspect.signature(test).parameters})
+    monkeypatch.setattr(kernel, "_dispatcher", None, raising=False)
 
 
 # Assembly
