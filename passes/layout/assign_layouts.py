@@ -2,7 +2,7 @@
 
 From: tile+pipe without layouts. To: tile+pipe in which each tensor type has a `#tile.layout` encoding and each buffer
 a `#tile.shared` layout. Invariant: an op's operands lie as the op needs them; where a value's layout differs, a
-`tile.convert_layout` stands between.
+`tile.convert_layout` stands between. On a GPU each thread has the registers for its part of each tile.
 
 Three tiers, deterministic, each class of values (see `classes.py`) decided once: pinned (accumulators and operands of
 tensor-core atoms), propagated (along reductions, broadcasts, reshapes and transposes), coalesced (from the loads and
@@ -39,6 +39,7 @@ from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
 from tileopt.passes.layout.classes import ValueClasses, collect
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
+from tileopt.passes.layout.register_limits import check_registers
 
 Rule = Callable[[Layout], Layout | None]
 
@@ -82,6 +83,7 @@ class _Assigner:
             self.set_types(op)
         for op in ops:
             self.insert_conversions(op)
+        check_registers(self.kernel, self.target)
 
     # --- choosing --------------------------------------------------------------------------------------------------
 

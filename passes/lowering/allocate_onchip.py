@@ -11,6 +11,7 @@ holds it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -129,14 +130,15 @@ def _best_gap(tile: _Tile, taken: list[tuple[int, int]]) -> int:
 
 
 def _too_large(kernel: simt.Kernel, tiles: list[_Tile], total: int, target: Target) -> TargetError:
-    largest = _by_size(tiles)[:_SHOWN]
+    largest = Counter(_note(tile) for tile in _by_size(tiles))
+    notes = [(f"{count} times {what}" if count > 1 else what, at) for (what, at), count in largest.items()]
     rings = any(slots_of(tile.op) > 1 for tile in tiles)
     return TargetError(
         "target/shared-memory",
         f"kernel '{kernel.sym_name.data}' needs {total} bytes of shared memory, "
         f"a block of {target.name} has {target.shared_bytes}",
         location=location_of(kernel),
-        notes=[_note(tile) for tile in largest],
+        notes=notes[:_SHOWN],
         help="make the tiles smaller" + (", or give fewer stages (num_stages)" if rings else ""),
     )
 

@@ -221,6 +221,20 @@ def test_too_much_names_bytes_limit_tiles_and_remedy() -> None:
     assert error.location is not None and error.location.line == 3
 
 
+def test_tiles_of_one_place_share_a_note() -> None:
+    names = [f"a{i}" for i in range(4)]
+    top = kernel("\n".join([*(alloc(n, 256) for n in names), *(use(n, 256) for n in names * 2)]))
+    first, *others = (op for op in top.walk() if isinstance(op, simt.AllocShared))
+    for op in others[:2]:
+        op.location = first.location
+    with pytest.raises(TargetError) as caught:
+        allocate(top)
+    assert [text for text, _ in caught.value.notes] == [
+        "3 times 1024 bytes for a tile of 256xf32",
+        "1024 bytes for a tile of 256xf32",
+    ]
+
+
 def test_a_tile_carried_around_a_loop_is_refused() -> None:
     type_ = buffer(32)
     body = f"""{alloc("a", 32)}

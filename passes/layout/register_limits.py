@@ -1,0 +1,62 @@
+"""No tile takes more registers of a thread than a GPU's thread has.
+
+LLVM would work for minutes on such a tile, only to put it into slow memory. A CPU has memory for what its registers
+cannot hold, and no limit.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Attribute, Operation
+
+from tileopt.dialects import tile
+from tileopt.dialects.diagnostics import UnsupportedError, location_of
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.target import Target
+
+REGISTER_BITS = 32
+
+
+def check_registers(kernel: tile.Kernel, target: Target) -> None:
+    """Raises UnsupportedError (`limits/tile-registers`) at the first tile that a thread of `target` cannot hold."""
+    if target.kind != "cuda":
+        return
+    checked: set[Attribute] = set()
+    ops = list(kernel.walk())
+    # A product's instructions may not spread over more threads.
+    spreads = not any(isinstance(op, tile.Mma) for op in ops)
+    for op in ops:
+        for result in op.results:
+            type_ = result.type
+            if isinstance(type_, TensorType) and type_ not in checked:
+                checked.add(type_)
+                _check(op, type_, target, spreads)
+
+
+def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool) -> None:
+    if not isinstance(type_.encoding, LayoutAttr):
+        return
+    layout = type_.encoding.over(type_.get_shape())
+    bits = 64 if isinstance(type_.element_type, IndexType) else bit_width(type_.element_type)
+    needed = -(-layout.registers * bits // REGISTER_BITS)
+    if needed <= target.registers:
+        return
+    shape, element = "x".join(map(str, type_.get_shape())), type_.element_type
+    fitting = [f"{_most(bits, target) * layout.threads} elements of {element} with {layout.threads} threads"]
+    if spreads and layout.threads < target.max_threads:
+        most = _most(bits, target) * target.max_threads
+        fitting.append(f"{most} with {target.max_threads} threads (num_warps={target.max_threads // 32})")
+    raise UnsupportedError(
+        "limits/tile-registers",
+        f"a tile of {shape}x{element} takes {needed} registers of each of {layout.threads} threads, "
+        f"a thread of {target.name} has {target.registers}",
+        location=location_of(op),
+        help=f"use a loop over smaller tiles, of at most {', or '.join(fitting)}",
+    )
+
+
+def _most(bits: int, target: Target) -> int:
+    """The most elements that a thread can hold: a power of two, as layouts give them out."""
+    elements: int = target.registers * REGISTER_BITS // bits
+    return 1 << (elements.bit_length() - 1)
