@@ -129,7 +129,7 @@ def _reduce(emitter: Emitter, op: Operation, lanes: str) -> str:
 def _combine(emitter: Emitter, op: WarpReduce) -> Callable[[str, str, int], str]:
     type_ = op.value.type
     if isinstance(type_, IntegerType) or native(emitter, type_):
-        return combiner(emitter, op.kind.data, type_)
+        return combiner(emitter, op.kind.data, type_, contract=False)
     wide, backend = combiner(emitter, op.kind.data, F32), emitter.backend
 
     def through_f32(a: str, b: str, width: int) -> str:

@@ -90,14 +90,15 @@ _INTRINSICS = {"max": "llvm.smax", "min": "llvm.smin", "umax": "llvm.umax", "umi
 _BOOLS = {"max": "or", "min": "and", "umax": "or", "umin": "and", "sum": "or", "prod": "and"}
 
 
-def combiner(emitter: Emitter, kind: str, type_: Attribute) -> Combine:
-    """What combines two chunks of element type `type_` (which the target computes in)."""
+def combiner(emitter: Emitter, kind: str, type_: Attribute, *, contract: bool = True) -> Combine:
+    """What combines two chunks of element type `type_` (which the target computes in). `contract`: as the kernel says,
+    a sum may be fused with the products that it adds."""
     element = types.llvm_type(type_)
     if not isinstance(type_, IntegerType):
         if kind in ("max", "min"):
             name = "llvm.maximum" if kind == "max" else "llvm.minimum"
             return lambda a, b, width: emitter.intrinsic(name, width, element, a, b)
-        words = f"f{_INSTRUCTIONS[kind]} {flags(emitter)}"
+        words = f"f{_INSTRUCTIONS[kind]} {flags(emitter) if contract else ''}"
         return lambda a, b, width: emitter.assign(f"{words}{types.vector(width, element)} {a}, {b}")
     if kind in _INTRINSICS and element != "i1":
         return lambda a, b, width: emitter.intrinsic(_INTRINSICS[kind], width, element, a, b)

@@ -14,8 +14,19 @@ from tileopt.backends.llvm.fragment import combiner
 from tileopt.backends.llvm.lane import present_lanes, width_of, within
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt_warp import Match, MatchKind, Shuffle, ShuffleKind, SyncWarp, Vote, VoteKind, WarpReduce
+from tileopt.dialects.target import Target
 
 _MODES = {ShuffleKind.IDX: "idx", ShuffleKind.UP: "up", ShuffleKind.DOWN: "down", ShuffleKind.XOR: "bfly"}
+_REDUX = {
+    "sum": "add",
+    "max": "max",
+    "min": "min",
+    "umax": "umax",
+    "umin": "umin",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
 
 
 def by_words(emitter: Emitter, element: str, value: str, move: Callable[[str], str]) -> str:
@@ -104,13 +115,31 @@ def match_(emitter: Emitter, op: Operation) -> None:
     emitter.values[op.result] = emitter.assign(f"extractvalue {{ i32, i1 }} {pair}, 0")
 
 
+def _has_instruction(emitter: Emitter, op: WarpReduce) -> bool:
+    """Whether the GPU reduces a warp's integers at once."""
+    target = getattr(emitter.backend, "target", None)
+    return (
+        isinstance(target, Target)
+        and target.arch >= 80
+        and width_of(op) == WARP_SIZE
+        and types.llvm_type(op.value.type) == "i32"
+        and op.kind.data in _REDUX
+    )
+
+
 def reduce(emitter: Emitter, op: Operation) -> None:
     """By halves: each lane with the one that differs in a bit, from the highest down."""
     assert isinstance(op, WarpReduce)
+    if _has_instruction(emitter, op):
+        callee = emitter.declare(f"i32 @llvm.nvvm.redux.sync.{_REDUX[op.kind.data]}(i32, i32)")
+        word = emitter.scalar(op.value)
+        emitter.values[op.result] = emitter.assign(f"call i32 {callee}(i32 {word}, i32 {present_lanes(emitter)})")
+        return
     type_, width = op.value.type, width_of(op)
     element, value = emitter.element(type_), emitter.scalar(op.value)
     inner = type_ if isinstance(type_, IntegerType) or native(emitter, type_) else F32
-    combine = combiner(emitter, op.kind.data, inner)
+    # Unfused: a lane that fused its own product would have another sum than its partner.
+    combine = combiner(emitter, op.kind.data, inner, contract=False)
     whole = emitter.threads % WARP_SIZE == 0
     step = width // 2
     while step:

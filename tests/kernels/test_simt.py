@@ -534,6 +534,68 @@ def test_static_and_dynamic_shared_memory(device: Device) -> None:
     np.testing.assert_array_equal(device.get(out), x.reshape(2, 64)[:, ::-1].ravel() * 6)
 
 
+@simt.kernel(block=(64,))
+def bools(x: simt.Slice["bool"], out: simt.DisjointSlice["bool"], count: simt.Atomic["i32"]):
+    s = simt.shared(64, "bool")
+    t, i = simt.thread_rank(), simt.thread_index()
+    s[t] = x[i]
+    simt.barrier()
+    v = s[63 - t]
+    out[i] = simt.shuffle_xor(v, 1)
+    if v:
+        simt.atomic_add(count, 0, 1)
+
+
+def test_bools(device: Device, rng: np.random.Generator) -> None:
+    x = rng.random(128) > 0.5
+    out, count = device.empty(128, np.bool_), device.put(np.zeros(1, np.int32))
+    bools[2](device.put(x), out, count)
+    backwards = x.reshape(2, 64)[:, ::-1].reshape(64, 2)
+    np.testing.assert_array_equal(device.get(out), backwards[:, ::-1].ravel())
+    assert device.get(count)[0] == x.sum()
+
+
+@simt.kernel(block=(64,))
+def carried(x: simt.Slice["f32"], out: simt.DisjointSlice["f32"], steps: int):
+    s = simt.shared(64)
+    t, i = simt.thread_rank(), simt.thread_index()
+    v = x[i]
+    k = 0
+    while k < steps:
+        s[t] = v
+        simt.barrier()
+        v = v + s[(t + 1) % 64]
+        simt.barrier()
+        k += 1
+    out[i] = v
+
+
+def test_values_carried_past_barriers(device: Device, rng: np.random.Generator) -> None:
+    x = rng.integers(-9, 9, 64).astype(np.float32)
+    out = device.empty(64, np.float32)
+    carried[1](device.put(x), out, 5)
+    for _ in range(5):
+        x = x + np.roll(x, -1)
+    np.testing.assert_array_equal(device.get(out), x)
+
+
+@simt.kernel(block=(32,))
+def dot(x: simt.Slice, y: simt.Slice, out: simt.DisjointSlice):
+    i = simt.thread_index()
+    out[i] = simt.warp_reduce(x[i] * y[i])
+
+
+def test_all_lanes_have_one_sum(device: Device, rng: np.random.Generator) -> None:
+    x, y = rng.standard_normal((2, 3200)).astype(np.float32)
+    out = device.empty(3200, np.float32)
+    dot[100](device.put(x), device.put(y), out)
+    parts = (x * y).reshape(100, 32)
+    while parts.shape[1] > 1:
+        half = parts.shape[1] // 2
+        parts = parts[:, :half] + parts[:, half:]
+    np.testing.assert_array_equal(device.get(out), np.repeat(parts[:, 0], 32))
+
+
 # On the CPU, threads as coroutines
 
 
@@ -543,6 +605,8 @@ def test_static_and_dynamic_shared_memory(device: Device) -> None:
         (test_block_sum_in_shared_memory, block_sum),
         (test_reduction_by_shuffles, shuffled_sum),
         (test_bitonic_sort, bitonic),
+        (test_bools, bools),
+        (test_values_carried_past_barriers, carried),
         (test_a_read_out_of_bounds_names_its_place, reads_beyond),
         (test_a_failure_before_a_barrier_stops_the_grid, waits_while_one_fails),
         (test_a_warp_with_fewer_lanes, part_of_a_warp),
@@ -578,6 +642,8 @@ COMPILED: dict[Any, dict[str, Any]] = {
     scalars_of_every_width: {"a": "f16[?]", "b": "f64[?]", "c": "i8[?]", "out": "f64[?,?]"},
     integer_atomics: {"x": "i32[?]", "out": "i32[?]", "counters": "u32[?]"},
     float_atomics: {"x": "bf16[?]", "out": "bf16[?]"},
+    bools: {"x": "bool[?]", "out": "bool[?]", "count": "i32[?]"},
+    carried: {"x": "f32[?]", "out": "f32[?]", "steps": "i64"},
     multiply: {"x": "f64[?]", "out": "f64[?]"},
     dynamic: {"x": "i32[?]", "out": "i32[?]"},
 }
