@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,3 +171,36 @@ def test_count_by_key(device: Device, rng: np.random.Generator) -> None:
     bins = device.put(np.zeros(13, np.uint32))
     count_by_key[simt.cdiv(2001, 128)](device.put(keys), bins)
     np.testing.assert_array_equal(device.get(bins), np.bincount(keys % 13, minlength=13))
+
+
+# How many accesses are tested at run time: those whose index is data, or carried around a `while`.
+SIGNATURES: dict[Any, tuple[int, dict[str, str]]] = {
+    scale: (0, {"a": "f32", "x": "f32[?]", "out": "f32[?]"}),
+    total: (0, {"x": "f32[?]", "out": "f32[?]"}),
+    scan: (0, {"x": "i32[?]", "out": "i32[?]"}),
+    transpose: (0, {"x": "f32[?,?]", "out": "f32[?,?]"}),
+    histogram: (0, {"x": "u8[?]", "bins": "u32[?]"}),
+    diffuse: (0, {"x": "f32[?,?]", "out": "f32[?,?]", "rate": "f32"}),
+    tiled_product: (0, {"a": "f32[?,?]", "b": "f32[?,?]", "c": "f32[?,?]"}),
+    sort_rows: (0, {"x": "i32[?,?]", "out": "i32[?,?]"}),
+    mandelbrot: (0, {"out": "i32[?,?]", "left": "f64", "top": "f64", "step": "f64", "limit": "i64"}),
+    n_body: (0, {"bodies": "f32[?,?]", "pull": "f32[?,?]", "softening": "f32"}),
+    count_by_key: (0, {"keys": "i32[?]", "bins": "u32[?]"}),
+    compact: (1, {"x": "i32[?]", "out": "i32[?]", "count": "u32[?]"}),
+    insert: (1, {"new": "i32[?]", "data": "i32[?]", "keys": "i32[?]", "values": "i32[?]"}),
+    find: (3, {"wanted": "i32[?]", "keys": "i32[?]", "values": "i32[?]", "out": "i32[?]"}),
+    sparse_product: (
+        3,
+        {"starts": "i64[?]", "columns": "i32[?]", "values": "f32[?]", "x": "f32[?]", "y": "f32[?]"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", SIGNATURES, ids=lambda k: k.name)
+def test_what_can_be_proved_is(kernel: Any) -> None:
+    most, signature = SIGNATURES[kernel]
+    compiled = kernel.compile("sm_75", **signature)
+    tested = [line for line in compiled.report["bounds"] if "proved" not in line]
+    assert len(tested) <= most, tested
+    assert ("trap" in compiled.ptx) == bool(tested)
+    assert compiled.cubin
