@@ -10,6 +10,10 @@ from tileopt.passes.safety.owned_accesses import OwnedAccesses
 from tileopt.passes.safety.owners import OwnedAccess, Owners
 
 
+# Kinds of symbols of which the analysis knows no more than their bounds.
+LOST = ("carried", "unknown", "result")
+
+
 def refusal(owned: OwnedAccesses) -> OwnershipError:
     """The error for the pair of accesses at which the proof failed."""
     assert owned.failed is not None
@@ -55,6 +59,12 @@ def _help(first: OwnedAccess, second: OwnedAccess, left: list[Symbol], owners: O
     if owners.of_threads:
         return "index the store by simt.thread_index(), or by what each thread alone has"
     offsets = [*first.offsets, *second.offsets]
+    lost = next((s for s in leaves(offsets) if s.kind in LOST), None)
+    if lost is not None:
+        return (
+            f"the proof does not see through '{lost}': make the index of ids with + - * // % and min, and loop over "
+            "several tiles with `for t in range(tile.bid(0), n, tile.num_blocks(0))`"
+        )
     free = [s for s in left if s not in leaves(offsets)]
     if free:
         axis = next(a for a, symbol in zip(owners.axes, owners.bids, strict=True) if symbol is free[0])
