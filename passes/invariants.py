@@ -1,12 +1,13 @@
-"""What each pass demands of its input and promises of its output, as checks for a debug run.
+"""What each pass demands of its input and promises of its output.
 
-With `TILEOPT_VERIFY=1` the pipeline and `tileopt` call `check` around each pass. A promise that does not hold is a bug
-of the pass, not of the program: code `internal/invariant`, at the op that breaks it.
+`tileopt` calls `demand` before each pass: who runs passes out of order learns which one is missing. With
+`TILEOPT_VERIFY=1` the pipeline and `tileopt` call `check` around each pass as well. A promise that does not hold is a
+bug of the pass, not of the program: code `internal/invariant`, at the op that breaks it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
@@ -37,6 +38,20 @@ def check(pass_name: str, module: ModuleOp, when: Literal["before", "after"] | s
             )
 
 
+def demand(pass_name: str, module: ModuleOp) -> None:
+    """Raises CompileError (`pass/precondition`) where `module` lacks what the pass demands."""
+    for predicate in REQUIRES.get(pass_name, ()):
+        for op, what in predicate(module):
+            # The first pass that promises it; those after it only keep it.
+            first = next((name for name, promised in ENSURES.items() if predicate in promised), None)
+            raise CompileError(
+                "pass/precondition",
+                f"{pass_name} needs that {predicate.__doc__ or predicate.__name__}: {what}",
+                location=location_of(op),
+                help=None if first is None else f"run {first} first",
+            )
+
+
 def holds(pass_name: str, module: ModuleOp, when: Literal["before", "after"] | str) -> bool:
     """Whether `module` has what the pass demands or promises. Hand-written IR may be less than a pass demands."""
     predicates = (REQUIRES if when == "before" else ENSURES).get(pass_name, ())
@@ -46,7 +61,7 @@ def holds(pass_name: str, module: ModuleOp, when: Literal["before", "after"] | s
 def _accesses(module: ModuleOp) -> Iterator[Operation]:
     from tileopt.dialects import tile
 
-    return (op for op in walk(module) if isinstance(op, tile.Load | tile.Store))
+    return (op for op in _inside(module) if isinstance(op, tile.Load | tile.Store))
 
 
 def has_vectors(module: ModuleOp) -> Iterator[Violation]:
@@ -80,7 +95,7 @@ def has_atoms(module: ModuleOp) -> Iterator[Violation]:
     from tileopt.dialects import tile
 
     target = _target(module)
-    for op in walk(module):
+    for op in _inside(module):
         if isinstance(op, tile.Mma):
             if op.atom is None:
                 yield op, "a product has no atom"
@@ -94,7 +109,7 @@ def has_operands_in_place(module: ModuleOp) -> Iterator[Violation]:
     from tileopt.dialects.tile_types import BufferType
 
     target = _target(module)
-    for op in walk(module):
+    for op in _inside(module):
         if isinstance(op, tile.Mma) and op.atom is not None and target is not None:
             atom = next((a for a in target.atoms if a.name == op.atom.data), None)
             for value, space in ((op.a, atom.a_space), (op.b, atom.b_space)) if atom is not None else ():
@@ -106,9 +121,10 @@ def has_operands_in_place(module: ModuleOp) -> Iterator[Violation]:
 
 def has_layouts(module: ModuleOp) -> Iterator[Violation]:
     """each tile and each buffer has a layout"""
+    from tileopt.dialects import tile
     from tileopt.dialects.tile_types import BufferType
 
-    for op, type_ in _types(module):
+    for op, type_ in _types(_inside(module, tile.Kernel)):
         if isinstance(type_, TensorType) and not isinstance(type_.encoding, LayoutAttr):
             yield op, f"{type_} has none"
         if isinstance(type_, BufferType) and isinstance(type_.layout, NoneAttr):
@@ -117,20 +133,20 @@ def has_layouts(module: ModuleOp) -> Iterator[Violation]:
 
 def has_no_tiles(module: ModuleOp) -> Iterator[Violation]:
     """no tensor and no op of the tile dialect is left"""
-    for op in walk(module):
+    for op in _inside(module):
         if op.name.startswith("tile."):
             yield op, op.name
-    for op, type_ in _types(module):
+    for op, type_ in _types(_inside(module)):
         if isinstance(type_, TensorType):
             yield op, str(type_)
 
 
 def has_no_channels(module: ModuleOp) -> Iterator[Violation]:
     """no op and no type of the pipe dialect is left"""
-    for op in walk(module):
+    for op in _inside(module):
         if op.name.startswith("pipe."):
             yield op, op.name
-    for op, type_ in _types(module):
+    for op, type_ in _types(_inside(module)):
         if type_.name.startswith("pipe."):
             yield op, str(type_)
 
@@ -152,9 +168,18 @@ def has_places(module: ModuleOp) -> Iterator[Violation]:
                 yield op, f"@{op.sym_name.data} takes {taken} bytes of {target.shared_bytes}"
 
 
-def _types(module: ModuleOp) -> Iterator[tuple[Operation, Attribute]]:
-    """The types of all values, each with the op that makes it or holds its block."""
-    for op in walk(module):
+def _inside(module: ModuleOp, kind: type[Operation] | None = None) -> Iterator[Operation]:
+    """The kernels (of that kind) and their ops: no pass demands anything of what else a module holds."""
+    from tileopt.dialects.kernel import KernelOp
+
+    for kernel in module.body.ops:
+        if isinstance(kernel, kind or KernelOp):
+            yield from walk(kernel)
+
+
+def _types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribute]]:
+    """The types of the values of `ops`, each with the op that makes it or holds its block."""
+    for op in ops:
         for result in op.results:
             yield op, result.type
         for region in op.regions:
@@ -171,7 +196,6 @@ def _target(module: ModuleOp) -> Target | None:
 
 
 REQUIRES: dict[str, Sequence[Predicate]] = {
-    "place-memory": (has_atoms,),
     "pipeline-loops": (has_atoms, has_operands_in_place),
     "assign-layouts": (has_atoms, has_operands_in_place),
     "fold-layouts": (has_layouts,),
@@ -187,7 +211,7 @@ ENSURES: dict[str, Sequence[Predicate]] = {
     "elide-bounds": (has_bounds,),
     "verify-ownership": (has_owners,),
     "map-tensor-cores": (has_atoms,),
-    "place-memory": (has_atoms, has_operands_in_place),
+    "place-memory": (has_operands_in_place,),
     "pipeline-loops": (has_atoms, has_operands_in_place),
     "assign-layouts": (has_layouts,),
     "fold-layouts": (has_layouts,),

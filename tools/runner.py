@@ -84,12 +84,14 @@ class Runner:
             raise Failed(*errors)
 
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
-        from tileopt.passes.invariants import check, holds
+        from tileopt.passes.invariants import check, demand, holds
 
         debug = os.environ.get("TILEOPT_VERIFY") == "1"  # hand-written IR need not be what the pipeline makes
         for each in passes:
             if self.print_before:
                 self._dump(f"Before {each.name}", module)
+            with guarded(f"what pass '{each.name}' demands"):
+                demand(each.name, module)
             ready = debug and holds(each.name, module, "before")
             with self.timer.measure(each.name), guarded(f"pass '{each.name}'", f"pass/{each.name}"):
                 each.apply(self.ctx, module)

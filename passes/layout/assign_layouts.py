@@ -35,6 +35,7 @@ from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.layout import Coord, Layout, coalesced
 from tileopt.dialects.target import Scope, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
+from tileopt.passes.invariants import demand
 from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
 from tileopt.passes.layout.classes import ValueClasses, collect
@@ -49,6 +50,7 @@ class AssignLayouts(ModulePass):
     name = "assign-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        demand(self.name, op)
         for kernel in op.body.block.ops:
             if isinstance(kernel, tile.Kernel):
                 _Assigner(kernel, target_of(kernel)).run()
@@ -139,7 +141,7 @@ class _Assigner:
         return self.products[op]
 
     def product_of(self, op: tile.Mma) -> ProductLayouts:
-        assert op.atom is not None, "map-tensor-cores runs before assign-layouts"
+        assert op.atom is not None
         m, n = tile_shape(op.result.type)
         k = tile_shape(op.a.type)[1]
         atom, block = self.target.atom(op.atom.data), self.target.product_block

@@ -30,6 +30,7 @@ from tileopt.dialects import simt, tile
 from tileopt.dialects.encodings import layout_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Target, target_of
+from tileopt.passes.invariants import demand
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 
 
@@ -38,6 +39,7 @@ class LowerTileToSimt(ModulePass):
     name = "lower-tile-to-simt"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        demand(self.name, op)
         for kernel in list(op.body.block.ops):
             if isinstance(kernel, tile.Kernel):
                 lowered = Lowering(kernel, target_of(kernel)).run()
