@@ -14,6 +14,7 @@ An error names its code, its place, its cause and what to do about it. It render
 from __future__ import annotations
 
 import linecache
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # Lines longer than this are cut around the caret: a generated file may hold a whole module on one line.
 _WINDOW = 160
+
+# Of a compile-time integer: nothing needs more, and Python prints no more than some 14000.
+MAX_INTEGER_BITS = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,33 @@ def _pad(text: str) -> str:
     return "".join("\t" if c == "\t" else "  " if unicodedata.east_asian_width(c) in "WF" else " " for c in text)
 
 
+def printable(text: str) -> str:
+    """`text` with escapes for what a terminal would obey or not show, as `\\x1b`; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def _render(heading: str, location: Location | None) -> str:
     if location is None:
-        return heading
+        return printable(heading)
     snippet = location.snippet()
-    first = f"{location}: {heading}"
+    first = printable(f"{location}: {heading}")
     return first if snippet is None else f"{first}\n{snippet}"
+
+
+def shown(value: object) -> str:
+    """A thing for a message: its repr, but for integers that have more digits than Python prints."""
+    if isinstance(value, tuple | list) and type(value) in (tuple, list):
+        items = [shown(v) for v in value]
+        if isinstance(value, list):
+            return f"[{', '.join(items)}]"
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if not isinstance(value, int) or abs(value).bit_length() <= MAX_INTEGER_BITS:
+        return repr(value)
+    size = abs(value)
+    count = int((size.bit_length() - 1) * math.log10(2))  # as few as it may have
+    return f"an integer of {count + 1 if size < 10 ** (count + 1) else count + 2} digits"
 
 
 class TileoptError(Exception):
@@ -91,7 +116,7 @@ class TileoptError(Exception):
         parts = [_render(f"{self.severity}[{self.code}]: {self.message}", self.location)]
         parts += [_render(f"note: {text}", place) for text, place in self.notes]
         if self.help is not None:
-            parts.append(f"help: {self.help}")
+            parts.append(printable(f"help: {self.help}"))
         return "\n".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects import arith, math
 from xdsl.irdl import IRDLOperation
 
+from tileopt.dialects.diagnostics import shown
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_division import SYMBOLS, Division, is_natural
 from tileopt.frontends.builder_values import BOOL, F32, Operand, Value, Weak, wrap
@@ -137,7 +138,7 @@ class Arithmetic(Division):
         amount = b.const if isinstance(b, Value) else b
         if amount is not None:
             if amount < 0:
-                raise self.error("type/shift", f"a shift by {amount}")
+                raise self.error("type/shift", f"a shift by {shown(amount)}")
             value = a.const if isinstance(a, Value) else a
             if value is not None and amount < 4096:
                 exact = int(value) << int(amount) if kind == "shl" else int(value) >> int(amount)

@@ -14,17 +14,17 @@ from xdsl.traits import Pure
 
 from tileopt.dialects import arith as _mended  # noqa: F401  (comparisons of tiles)
 from tileopt.dialects import tile
-from tileopt.dialects.diagnostics import KernelTypeError, Location, TileoptError, fileloc
+from tileopt.dialects.diagnostics import KernelTypeError, Location, TileoptError, fileloc, shown
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_values import (
     Operand,
     Value,
     Weak,
-    articles,
     constant_attr,
     default_dtype,
     fit,
     ir_type,
+    readable,
 )
 
 _FLAGS: dict[str, Attribute] = {
@@ -61,7 +61,7 @@ class Core:
 
     def error(self, code: str, message: str, help: str | None = None) -> TileoptError:
         """A type error at the current place; the caller raises it."""
-        return KernelTypeError(code, articles(message), location=self.location, help=help)
+        return KernelTypeError(code, readable(message), location=self.location, help=help)
 
     # Ops
 
@@ -111,7 +111,8 @@ class Core:
         dtype = default_dtype(value) if dtype is None else dtype
         held = fit(value, dtype)
         if held is None:
-            raise self.error("type/constant-range", f"the constant {value} does not fit in {dtype}", _range_help(dtype))
+            what = f"the constant {shown(value)} does not fit in {dtype}"
+            raise self.error("type/constant-range", what, _range_help(dtype))
         low = int(held) if not dtype.is_float else None
         return Value(dtype, (), None, held, low)
 

@@ -67,9 +67,17 @@ def describe(dtype: DType, shape: tuple[int, ...]) -> str:
     return f"{dtype} tile of {shape}" if shape else f"{dtype} scalar"
 
 
-def articles(text: str) -> str:
-    """A message with the right article before the names of types: "an i64 scalar"."""
-    return re.sub(r"\b([Aa]) (?=[if]\d)", r"\1n ", text)
+_SHOWN_DIGITS = 40
+
+
+def readable(text: str) -> str:
+    """A message with the right articles ("an i64 scalar", "an int"), and the ends of integers that are long."""
+    text = re.sub(r"\b([Aa]) (?=[if]\d|int\b)", r"\1n ", text)
+    return re.sub(rf"(?<![\w.])-?\d{{{_SHOWN_DIGITS + 1},}}(?![\w.])", _digits, text)
+
+
+def _digits(found: re.Match[str]) -> str:
+    return f"{found[0][:12]}...{found[0][-8:]} ({len(found[0].lstrip('-'))} digits)"
 
 
 @lru_cache(maxsize=1024)

@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
 from tileopt.dialects.diagnostics import CompileError, KernelTypeError, TileoptError, UnsupportedError
+from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value, Weak
 from tileopt.frontends.builder_math import Functions
-from tileopt.frontends.builder_values import BOOL, articles
+from tileopt.frontends.builder_values import BOOL, readable
 from tileopt.frontends.python.frames import Frame
 from tileopt.frontends.python.liveness import Names
 from tileopt.frontends.python.objects import Items, is_number, name_of
@@ -63,7 +64,7 @@ class Base(ABC):
     ) -> CompileError:
         if node is not None:
             self.at(node)
-        return kind(code, articles(message), location=self.builder.location, help=help)
+        return kind(code, readable(message), location=self.builder.location, help=help)
 
     def with_calls(self, error: TileoptError) -> TileoptError:
         """The error with a note for each call on the way to it."""
@@ -88,6 +89,10 @@ class Base(ABC):
     @abstractmethod
     def call(self, function: object, args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr) -> object:
         """What a call gives."""
+
+    @abstractmethod
+    def as_dtype(self, thing: object, what: str) -> DType:
+        """An element type: of the track, by name, one of Python's, or one of NumPy's."""
 
     def length(self, thing: object) -> object:
         """`len(thing)` of what is neither a tuple nor a tile."""

@@ -109,7 +109,10 @@ def _round(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     _count(interpreter, "round", args, 1, 1)
     value: Any = interpreter.number(args[0], "round()")
     if not isinstance(value, Value):
-        return round(value)
+        try:
+            return round(value)
+        except (ValueError, OverflowError) as error:
+            raise interpreter.mistyped("type/operand", f"round(): {error}") from None
     return (
         interpreter.to_int(interpreter.builder.math("round", value))
         if value.is_scalar
@@ -137,11 +140,10 @@ def _items(interpreter: Calls, thing: Any, name: str) -> tuple[object, ...]:
     """The elements of what is unrolled when the kernel is compiled."""
     if isinstance(thing, tuple):
         return thing
-    if isinstance(thing, Range) and all(isinstance(b, int) for b in (thing.start, thing.stop, thing.step)):
-        numbers = range(thing.start, thing.stop, thing.step)  # type: ignore[arg-type]
-        if len(numbers) > SEQUENCE_LIMIT:
-            raise interpreter.fail("limits/sequence", f"{name}() of {len(numbers)} numbers")
-        return tuple(numbers)
+    if isinstance(thing, Range) and thing.known is not None and thing.count is not None:
+        if thing.count > SEQUENCE_LIMIT:
+            raise interpreter.fail("limits/sequence", f"{name}() of {thing.count} numbers")
+        return tuple(range(*thing.known))
     raise interpreter.unsupported(
         "iteration", f"{name}() goes over tuples and constant ranges, not over {name_of(thing)}"
     )
@@ -193,9 +195,8 @@ def _reversed(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]
     _count(interpreter, "reversed", args, 1, 1)
     thing = args[0]
     if isinstance(thing, Range):
-        bounds = thing.start, thing.stop, thing.step
-        if all(isinstance(b, int) for b in bounds):
-            back = range(*bounds)[::-1]  # type: ignore[arg-type]
+        if thing.known is not None:
+            back = range(*thing.known)[::-1]
             return Range(back.start, back.stop, back.step, thing.unrolled)
         if thing.step == 1:
             operate = interpreter.operate

@@ -28,6 +28,8 @@ from tileopt.frontends.python.objects import (
 from tileopt.frontends.python.source import FunctionSource, source_of
 
 _DEPTH = 100
+_GROWING = ("factorial", "comb", "perm")  # whose results are as long as their operands are large
+_GROWING_LIMIT = 1000
 
 _PYTHON_TYPES: dict[type, DType] = {int: I64, float: F32, bool: DTYPES["bool"]}
 _LIVENESS: dict[int, tuple[FunctionSource | ast.AST, Liveness]] = {}
@@ -88,6 +90,8 @@ class Calls(Expressions):
         module = getattr(function, "__module__", "") or ""
         things = [*args, *kwargs.values()]
         if module == "math" and all(is_number(t) for t in things):
+            if name in _GROWING and any(abs(t) > _GROWING_LIMIT for t in things if isinstance(t, int)):
+                raise self.fail("limits/integer", f"math.{name}() of integers greater than {_GROWING_LIMIT}")
             try:
                 result: object = function(*args, **kwargs)
             except (ValueError, OverflowError, TypeError) as error:

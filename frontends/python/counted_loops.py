@@ -51,8 +51,9 @@ class CountedLoops(LoopBodies):
         if items is not None:
             self._over(node, items)
             return
-        if isinstance(things, Range):
-            things = tuple(range(things.start, things.stop, things.step))  # type: ignore[arg-type]
+        if isinstance(things, Range) and things.known is not None:
+            self._limit_copies(things.count or 0)
+            things = tuple(range(*things.known))
         if not isinstance(things, tuple):
             help = None
             if isinstance(things, Array):
@@ -60,15 +61,18 @@ class CountedLoops(LoopBodies):
             elif isinstance(things, Value | int):
                 help = "count: for i in range(n)"
             raise self.unsupported("iteration", f"a loop over {name_of(things)}", help)
-        if len(things) > UNROLL_LIMIT:
-            raise self.fail(
-                "limits/unroll", f"{len(things)} copies of a loop's body; the limit is {UNROLL_LIMIT}", "use range()"
-            )
+        self._limit_copies(len(things))
         live = self.frame.liveness
         self.frame.loops.append(Loop(live.live_after(node), live.live_at_head(node)))
         self._copies(node, things, 0)
         self.frame.loops.pop()
         self.frame.path.absorb(Exit.BREAK)
+
+    def _limit_copies(self, count: int) -> None:
+        if count > UNROLL_LIMIT:
+            raise self.fail(
+                "limits/unroll", f"{count} copies of a loop's body; the limit is {UNROLL_LIMIT}", "use range()"
+            )
 
     def _copies(self, node: ast.For, things: Sequence[object], index: int) -> None:
         """The body for `things[index:]`."""
@@ -119,10 +123,7 @@ class CountedLoops(LoopBodies):
     def _bounds(self, things: Range) -> _Bounds:
         make = self.builder
         start, stop, step = (make.cast(b, I64) for b in (things.start, things.stop, things.step))
-        if all(isinstance(b, int) for b in (things.start, things.stop, things.step)):
-            trips: int | None = len(range(things.start, things.stop, things.step))  # type: ignore[arg-type]
-        else:
-            trips = None
+        trips = things.count
         if step.low is not None and step.low > 0:
             return _Bounds(start, stop, step, trips)
         # Counted from 0: an scf.for goes up.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from tileopt.dialects.diagnostics import MAX_INTEGER_BITS, CompileError, shown
+from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import SYMBOLS, Array, Value
 from tileopt.frontends.builder_arith import FOLDS
 from tileopt.frontends.python.base import SEQUENCE_LIMIT
@@ -39,7 +42,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.YieldFrom: ("yield from", "store what the kernel computes"),
     ast.Starred: ("a starred expression here", "write the elements out"),
 }
-_BIG = 1 << 20  # bits of a compile-time integer, which nothing needs
 
 
 class Expressions(Lookup):
@@ -51,7 +53,15 @@ class Expressions(Lookup):
         if handler is None:
             what, help = _REFUSED.get(type(node), (f"'{type(node).__name__}'", ""))
             raise self.unsupported("expression", f"{what} cannot stand in a kernel", help or None)
-        return handler(self, node)
+        thing = handler(self, node)
+        if type(thing) is int and thing.bit_length() > MAX_INTEGER_BITS:
+            self.at(node)
+            raise self._too_large(shown(thing))
+        return thing
+
+    def _too_large(self, what: str) -> CompileError:
+        help = f"the integers that the compiler computes with have {MAX_INTEGER_BITS} bits, those of run time 64"
+        return self.fail("limits/integer", f"{what} is too large", help)
 
     # Names
 
@@ -88,20 +98,29 @@ class Expressions(Lookup):
         if not numbers and not sequences:
             raise self.mistyped("type/operand", f"'{SYMBOLS[kind]}' between {name_of(left)} and {name_of(right)}")
         if numbers and kind in ("shl", "pow") and isinstance(left, int) and isinstance(right, int) and right > 0:
-            if left.bit_length() * right > _BIG:
-                raise self.fail("limits/integer", f"{left} {SYMBOLS[kind]} {right} is too large")
-        for group, times in ((left, right), (right, left)):
-            if isinstance(group, tuple | str) and isinstance(times, int) and len(group) * times > SEQUENCE_LIMIT:
-                raise self.fail("limits/sequence", f"a sequence of {len(group) * times} elements")
+            bits = left.bit_length() + right if kind == "shl" else (left.bit_length() - 1) * right
+            if left and bits > MAX_INTEGER_BITS:
+                raise self._too_large(f"{shown(left)} {SYMBOLS[kind]} {shown(right)}")
+        if sequences and not numbers:
+            sizes = [len(t) if isinstance(t, tuple | str) else t for t in (left, right)]
+            self.limit_sequence(sizes[0] + sizes[1] if kind == "add" else sizes[0] * sizes[1])
         try:
             result = FOLDS[kind](left, right)
         except ZeroDivisionError:
             raise self.fail("type/division-by-zero", f"'{SYMBOLS[kind]}' by the constant 0") from None
+        except OverflowError:
+            what = f"{shown(left)} {SYMBOLS[kind]} {shown(right)}"
+            raise self.fail("limits/float", f"{what} is too large for a float") from None
         except Exception as error:
             raise self.mistyped("type/operand", f"{left!r} {SYMBOLS[kind]} {right!r}: {error}") from None
         if isinstance(result, complex):
             raise self.unsupported("constant", f"{left!r} {SYMBOLS[kind]} {right!r} is a complex number")
         return result
+
+    def limit_sequence(self, size: int) -> None:
+        """Refuses a tuple or string that is too long, before it is made."""
+        if size > SEQUENCE_LIMIT:
+            raise self.fail("limits/sequence", f"a sequence of {size} elements; the limit is {SEQUENCE_LIMIT}")
 
     def _unary(self, node: ast.UnaryOp) -> object:
         thing = self.evaluate(node.operand)
@@ -150,12 +169,18 @@ class Expressions(Lookup):
             if any(plain) and (all(plain) or any(isinstance(t, Value) for t in (left, right))):
                 if left is not None and right is not None:
                     raise self.mistyped("type/operand", "'is' compares compile-time things; numbers compare with ==")
+            if isinstance(left, DType) != isinstance(right, DType):
+                self._meet_types(left, right)
+                raise self.mistyped(
+                    "type/operand", f"'is' between {name_of(left)} and {name_of(right)}", "types compare with =="
+                )
             equal = left is right or same(left, right)
             return equal if isinstance(op, ast.Is) else not equal
         if isinstance(op, ast.In | ast.NotIn):
             return self._member(left, right, isinstance(op, ast.In))
         kind = _RELATIONS[type(op)]
         symbol = SYMBOLS[kind]
+        left, right = self._meet_types(left, right)
         if isinstance(left, Value | Array) or isinstance(right, Value | Array):
             if left is None or right is None or isinstance(left, str) or isinstance(right, str):
                 raise self.mistyped("type/operand", f"'{symbol}' between {name_of(left)} and {name_of(right)}")
@@ -167,6 +192,17 @@ class Expressions(Lookup):
         except Exception as error:
             raise self.mistyped("type/operand", f"'{symbol}': {error}") from None
 
+    def _meet_types(self, left: object, right: object) -> tuple[object, object]:
+        """Two things to compare: beside an element type, what names one (as in `astype`) stands for it."""
+        if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+            pairs = [self._meet_types(a, b) for a, b in zip(left, right, strict=True)]
+            return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+        if isinstance(left, DType) == isinstance(right, DType):
+            return left, right
+        if isinstance(left, DType):
+            return left, self.as_dtype(right, f"what is compared with {name_of(left)}")
+        return self.as_dtype(left, f"what is compared with {name_of(right)}"), right
+
     def _member(self, item: object, group: object, positive: bool) -> object:
         if not isinstance(group, tuple | str):
             raise self.mistyped("type/operand", f"'in' looks in tuples, not in {name_of(group)}")
@@ -175,7 +211,8 @@ class Expressions(Lookup):
                 raise self.mistyped("type/operand", f"'in' looks for a string in a string, not for {name_of(item)}")
             return (item in group) is positive
         if not _has_values((item, group)):
-            return any(same(item, g) or (is_number(item) and is_number(g) and item == g) for g in group) is positive
+            met = [self._meet_types(item, g) for g in group]
+            return any(same(a, b) or (is_number(a) and is_number(b) and a == b) for a, b in met) is positive
         found: Value | bool = False
         for other in group:
             equal = self.truth(self.relate(ast.Eq(), item, other))
@@ -303,12 +340,15 @@ class Expressions(Lookup):
                 if isinstance(thing, Value | Array) or _has_values((thing,)):
                     raise self.unsupported("f-string", f"{name_of(thing)} in an f-string is not known to the compiler")
                 shown = repr(thing) if part.conversion == ord("r") else thing
+                for number in re.findall(r"\d+", str(spec)):
+                    self.limit_sequence(len(number) if len(number) > 9 else int(number))
                 try:
                     pieces.append(format(shown, str(spec)))
                 except (TypeError, ValueError) as error:
                     raise self.mistyped("type/operand", f"the f-string cannot be formatted: {error}") from None
             else:
                 pieces.append(str(self.evaluate(part)))
+            self.limit_sequence(sum(map(len, pieces)))
         return "".join(pieces)
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from tileopt.dialects.diagnostics import Location
+from tileopt.dialects.diagnostics import Location, shown
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value, describe
 from tileopt.frontends.builder_memory import Part
@@ -42,6 +42,22 @@ class Range:
     stop: Value | int
     step: Value | int
     unrolled: bool = False
+
+    @property
+    def known(self) -> tuple[int, int, int] | None:
+        """Start, stop and step, where all are known."""
+        start, stop, step = self.start, self.stop, self.step
+        if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+            return start, stop, step
+        return None
+
+    @property
+    def count(self) -> int | None:
+        """How many numbers it has, where that is known: `len(range(...))` of any size."""
+        if self.known is None:
+            return None
+        start, stop, step = self.known
+        return max((stop - start + step - (1 if step > 0 else -1)) // step, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +112,7 @@ def name_of(thing: object) -> str:
         case Array():
             return f"the array '{thing.name}'"
         case bool() | int() | float() | None:
-            return f"the constant {thing}"
+            return f"the constant {shown(thing)}"
         case Part():
             return f"a part of the array '{thing.base.name}'"
         case str():

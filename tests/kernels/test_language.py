@@ -29,6 +29,35 @@ def scalars(device: Device, kernel: Any, count: int, *arguments: object, dtype: 
     return list(device.get(out).tolist())
 
 
+# Element types
+
+
+@tile.kernel
+def which_type(x: tile.In, out: tile.Out, GIVEN: tile.Const):
+    tile.store(out, 0, x.dtype == tile.f16)
+    tile.store(out, 1, x.dtype == "f16")
+    tile.store(out, 2, "f16" == x.dtype)
+    tile.store(out, 3, x.dtype == np.float16)
+    tile.store(out, 4, not x.dtype != GIVEN)
+    tile.store(out, 5, x.dtype in ("f32", "f16"))
+    tile.store(out, 6, x.dtype not in (ml_dtypes.bfloat16, np.float32))
+    tile.store(out, 7, (x.dtype, x.ndim) == ("f16", 1))
+    tile.store(out, 8, ("f16", 1) in ((x.dtype, 2), (x.dtype, 1)))
+
+
+@pytest.mark.parametrize("given", ["f16", tile.f16], ids=["name", "type"])
+def test_element_types_compare_by_any_of_their_names(device: Device, given: object) -> None:
+    for name in ("float16", "bfloat16", "int8"):
+        found = scalars_of(device, name, given)
+        assert found == [name == "float16"] * 5 + [name == "float16", name != "bfloat16"] + [name == "float16"] * 2
+
+
+def scalars_of(device: Device, name: str, given: object) -> list[float]:
+    out = device.empty(9, "bool")
+    which_type[(1,)](device.put(np.zeros(1, dtype_of(name))), out, GIVEN=given)
+    return [bool(v) for v in device.get(out)]
+
+
 # Integers
 
 
