@@ -86,7 +86,8 @@ class Prover:
             return False
         if self._search([goal.substitute(self._values)], budget):
             return True
-        self._failed.add(goal)
+        if budget >= BUDGET:
+            self._failed.add(goal)
         return False
 
     def solved(self, goal: Expr) -> Expr:

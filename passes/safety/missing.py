@@ -19,7 +19,6 @@ from tileopt.passes.analysis.accesses import Axis
 from tileopt.passes.analysis.affine import Bounds, Expr
 from tileopt.passes.analysis.elements import Element, element_axes, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse, width_of
-from tileopt.passes.analysis.prover import Prover
 from tileopt.passes.analysis.symbols import wrap_divisor
 
 CANDIDATES_MAX = 24  # looked at for one access
@@ -37,12 +36,13 @@ def missing_relation(facts: KernelFacts, element: Element, axis: Axis) -> str | 
     goals = [index, axis.dim - index - 1]
     if not any(s.kind in ("argument", "dim") for goal in goals for s in goal.symbols()):
         return None
+    prover = scope.prover()
+    left = [goal for goal in goals if not prover.nonneg(goal, BUDGET)]
     tried = 0
     for text, fact in islice(_candidates(_sizes(facts), goals, scope.bounds), CANDIDATES_MAX):
-        prover = Prover([*scope.known, fact], scope.bounds)
         # Of a quotient or a minimum more is known where its operands are: that only the whole analysis finds.
         deep = text.endswith(" >= 1") and any(s.args for s in index.symbols())
-        if not prover.contradictory() and (deep or all(prover.nonneg(goal, BUDGET) for goal in goals)):
+        if deep or (left and all(prover.nonneg(goal - fact, BUDGET) for goal in left)):
             tried += 1
             if _proves(facts.kernel, element, axis.index, text):
                 return text

@@ -1,0 +1,272 @@
+"""Random SIMT kernels as Python text, with contracts, guards, loops and parts, and runs of them thread by thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import thread_interpreter
+from python_kernels import build, simt_kernel
+from thread_interpreter import Meeting
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+
+from tileopt.backends.launch_conditions import launch_conditions
+from tileopt.backends.runtime.conditions import ArrayView, compile_condition
+from tileopt.dialects.bounds import Outcome
+from tileopt.dialects.simt import Kernel
+from tileopt.passes.safety.verify_ownership import unused_axes
+
+PARAMETERS = "x: simt.Slice, a: simt.Slice['f32', 2], out: simt.DisjointSlice, n: int, m: int, k: int"
+RELATIONS = [
+    "len(x) == len(out)", "len(x) >= len(out)", "len(out) <= len(x) - 1", "len(x) >= m * k", "len(out) >= m * k",
+    "len(out) == n * m", "n <= len(x)", "n >= 0", "m >= 1", "k >= 0", "len(x) >= 8", "len(x) % 4 == 0", "n < len(out)",
+    "a.shape[1] == len(out)", "len(a) >= len(x)", "a.shape[0] * a.shape[1] <= len(x)", "n == m * 4", "m <= k",
+    "len(x) // 2 >= len(out)", "k < 1000", "n * 2 <= len(x)",
+]  # fmt: skip
+BLOCKS = ["4", "8", "(4, 2)", "(2, 2, 2)", "1"]
+HUGE = [2**62, 2**63 - 1, -(2**63), 2**32, 2**61 + 3]
+OPS_MAX = 1500  # of one thread
+
+
+class Writer:
+    """Writes the body of a kernel."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.names = ["i", "i", "t", "b"]
+        self.sizes = ["len(x)", "len(out)", "n", "m", "k", "len(a)", "a.shape[1]"]
+        self.lines = ["i = simt.thread_index()", "t = simt.thread_rank()", "b = simt.block_idx()"]
+        if random.random() < 0.4:
+            self.lines.append("r, q = simt.thread_index_2d()")
+            self.names += ["r", "q"]
+        self.count = 0
+        self.loops = 0
+        self.statements("", random.randint(1, 3))
+
+    def pick(self, options: list[str]) -> str:
+        return self.random.choice(options)
+
+    def number(self, depth: int = 0) -> str:
+        """An index: mostly affine in ids and loop variables."""
+        r = self.random.random()
+        base = self.pick(self.names)
+        if r < 0.35 or depth > 2:
+            return base
+        if r < 0.5:
+            return (
+                f"{self.number(depth + 1)} {self.pick(['+', '-'])} {self.pick(['1', '2', '3', self.pick(self.names)])}"
+            )
+        if r < 0.62:
+            return f"{self.number(depth + 2)} * {self.pick(['2', '3', '4', 'k', 'm', 'n'])} + {self.pick(self.names)}"
+        if r < 0.7:
+            return f"({self.number(depth + 1)}) {self.pick(['// 2', '% 2', '% 4', '// 3', '% len(x)', '// k', '% m'])}"
+        if r < 0.76:
+            return f"{self.pick(self.sizes)} - 1 - {base}"
+        if r < 0.82:
+            return f"{self.pick(['min', 'max'])}({self.number(depth + 1)}, {self.pick([*self.sizes, '0'])})"
+        if r < 0.86:
+            return f"({self.number(depth + 1)} if {self.condition(1)} else {self.number(depth + 1)})"
+        if r < 0.9:
+            return f"({self.number(depth + 1)}) {self.pick(['& 3', '^ 1', '<< 1', '>> 1'])}"
+        return self.pick(["0", "1", "5", "n", "m", "len(x) - 1"])
+
+    def condition(self, depth: int = 0) -> str:
+        r = self.random.random()
+        if r < 0.3 and depth < 2:
+            return f"{self.condition(depth + 1)} {self.pick(['and', 'and', 'and', 'or'])} {self.condition(depth + 1)}"
+        if r < 0.36:
+            return f"not ({self.condition(depth + 1)})"
+        left = self.number(1) if r < 0.8 else self.pick(["n", "m", "k", "len(x)", "n * m"])
+        right = self.pick([*self.sizes, *self.sizes, "m * k", "len(x) - 1", "4", "0", self.pick(self.names)])
+        return f"{left} {self.pick(['<', '<', '<', '<=', '>=', '>', '=='])} {right}"
+
+    def guarded(self, index: str, end: str, indent: str) -> str:
+        """Perhaps a test of the index before its use; the indentation behind it."""
+        r = self.random.random()
+        if r < 0.25:
+            self.lines.append(f"{indent}if {index} < {end}:")
+        elif r < 0.45:
+            self.lines.append(f"{indent}if 0 <= {index} and {index} < {end}:")
+        elif r < 0.55:
+            self.lines.append(f"{indent}if {index} < {self.pick(self.sizes)}:")
+        else:
+            return indent
+        return indent + "    "
+
+    def statements(self, indent: str, count: int) -> None:
+        for _ in range(count):
+            self.statement(indent)
+
+    def statement(self, indent: str) -> None:
+        r = self.random.random()
+        depth = len(indent) // 4
+        if r < 0.2 and depth < 3:
+            self.lines.append(f"{indent}if {self.condition()}:")
+            self.statements(indent + "    ", self.random.randint(1, 2))
+            if self.random.random() < 0.25:
+                self.lines.append(f"{indent}else:")
+                self.statements(indent + "    ", 1)
+        elif r < 0.36 and depth < 3 and self.loops < 2:
+            self.loop(indent)
+        elif r < 0.41 and depth == 0:
+            self.lines.append(f"{indent}if {self.condition()}:\n{indent}    return")
+        elif r < 0.62:
+            index = self.number()
+            inner = self.guarded(index, "len(x)", indent)
+            self.lines.append(f"{inner}v = x[{index}]")
+        elif r < 0.7:
+            row, column = self.number(1), self.number(1)
+            inner = self.guarded(column, "a.shape[1]", self.guarded(row, "len(a)", indent))
+            self.lines.append(f"{inner}v = a[{row}, {column}]")
+        else:
+            index = (
+                self.number()
+                if self.random.random() < 0.6
+                else self.pick(
+                    [
+                        "i",
+                        "2 * i",
+                        "2 * i + 1",
+                        "i * k + j",
+                        "r * n + q",
+                        "len(out) - 1 - i",
+                        "i // 2",
+                        "4 * i + j",
+                        "q",
+                        "b",
+                    ]
+                )
+            )
+            known = [*self.names, "n", "m", "k", "len", "out", "x"]
+            if any(w in ("r", "q", "j") and w not in known for w in index.replace("(", " ").split()):
+                index = "i"
+            inner = self.guarded(index, "len(out)", indent)
+            self.lines.append(f"{inner}out[{index}] = {self.pick(['1.0', 'n * 1.0', f'out[{index}] + 1.0'])}")
+
+    def loop(self, indent: str) -> None:
+        self.loops += 1
+        self.count += 1
+        name = "j" if "j" not in self.names else f"j{self.count}"
+        bound = self.pick([*self.sizes, "4", "3", "k + 1", "i"])
+        kind = self.random.random()
+        if kind < 0.5:
+            head = f"range({bound})"
+        elif kind < 0.7:
+            head = f"range({self.number(1)}, {bound}, {self.pick(['1', '2', '4', 'm', '-1'])})"
+        else:
+            head = f"simt.grid_stride({bound})"
+        self.lines.append(f"{indent}for {name} in {head}:")
+        self.names += [name, name]
+        self.statements(indent + "    ", self.random.randint(1, 2))
+        self.names = [n for n in self.names if n != name]
+
+
+@dataclass
+class SimtProgram:
+    """A random kernel: its text and its contract."""
+
+    random: Random
+
+    def __post_init__(self) -> None:
+        r = self.random
+        self.body = "\n".join(Writer(r).lines)
+        self.requires = r.sample(RELATIONS, r.choice([0, 1, 1, 2, 3]))
+        self.contract = f"block={r.choice(BLOCKS)}, grid_rank={r.choice([1, 1, 2])}, requires={self.requires}"
+
+    def built(self) -> ModuleOp:
+        """Raises TileoptError where the frontend refuses it."""
+        return build(simt_kernel(self.body, PARAMETERS, self.contract))
+
+    def __str__(self) -> str:
+        return f"{self.contract}\n{self.body}"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel."""
+
+    grid: tuple[int, ...]
+    arguments: list[Any]
+
+
+def launches(kernel: Kernel, random: Random, count: int) -> Iterator[Launch]:
+    """Small launches, some with huge integers, that the kernel's conditions let through."""
+    conditions = [compile_condition(text) for text in launch_conditions(kernel)]
+    rank = kernel.integer("simt.grid_rank") or 1
+    left = unused_axes(kernel)
+    for _ in range(60):
+        if count == 0:
+            return
+        sizes = [random.choice([0, 1, 2, 3, 4, 6, 8, 9, 12, 16, 20, 32]) for _ in range(4)]
+        if random.random() < 0.3:
+            sizes[:2] = [sizes[0]] * 2
+        integers = [random.choice([*range(-2, 9), 12, 16]) for _ in range(3)]
+        if random.random() < 0.2:
+            integers[random.randrange(3)] = random.choice(HUGE)
+        grid = tuple(1 if axis in left else random.choice([1, 2, 3]) for axis in range(rank))
+        grid = (*grid, 1, 1)[:3]
+        arrays = [np.zeros(sizes[0], np.float32), np.zeros(sizes[2:], np.float32), np.zeros(sizes[1], np.float32)]
+        names = ("x", "a", "out", "n", "m", "k")
+        views = [ArrayView(a.shape, tuple(a.strides)) for a in arrays]
+        values: dict[str, Any] = dict(zip(names, [*views, *integers], strict=True)) | {"grid": grid}
+        try:
+            if not all(c.holds(values) for c in conditions):
+                continue
+        except ArithmeticError:
+            continue
+        count -= 1
+        yield Launch(grid, [*arrays, *integers])
+
+
+class Trapped(Exception):
+    """The thread's test of an index failed, or it ran for too long."""
+
+
+Visit = Callable[[Any, Any, tuple[int, ...], bool], None]  # thread, op, index, whether it writes
+
+
+def probe(module: ModuleOp, launch: Launch, visit: Visit, owners: bool) -> None:
+    """Runs a kernel. A proved access outside its array is an AssertionError, a checked one ends its thread.
+
+    `owners`: threads at one element of an owned array raise thread_interpreter.Shared. `visit`: told of each access.
+    """
+
+    class Probe(thread_interpreter._Thread):
+        ran = 0
+
+        def block(self, block: Block, arguments: Any) -> Meeting:
+            if arguments is not None:
+                return (yield from super().block(block, arguments))
+            try:
+                return (yield from super().block(block, None))
+            except Trapped:
+                return []
+
+        def op(self, op: Operation, given: list[Any]) -> Any:
+            self.ran += 1
+            if self.ran > OPS_MAX:
+                raise Trapped
+            try:
+                return super().op(op, given)
+            except thread_interpreter.Outside:
+                bounds = getattr(op, "bounds", None)
+                assert bounds is None or bounds.outcome is not Outcome.PROVED, f"{op} is outside"
+                raise Trapped from None
+            except (ZeroDivisionError, OverflowError, ValueError):
+                raise Trapped from None
+
+        def element(self, op: Any, memory: Any, index: list[int], writes: bool) -> Any:
+            if any(not 0 <= i < n for i, n in zip(index, memory.shape, strict=True)):
+                raise thread_interpreter.Outside(f"{index} of {memory.shape}")
+            visit(self, op, tuple(index), writes)
+            if owners:
+                return super().element(op, memory, index, writes)
+            return memory[tuple(index)]
+
+    with mock.patch.object(thread_interpreter, "_Thread", Probe):
+        thread_interpreter.run(module, launch.arguments, launch.grid)
