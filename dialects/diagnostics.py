@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import linecache
 import math
+import os
+import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 # Lines longer than this are cut around the caret: a generated file may hold a whole module on one line.
 _WINDOW = 160
+_INSIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 # Of a compile-time integer: nothing needs more, and Python prints no more than some 14000.
 MAX_INTEGER_BITS = 1 << 13
@@ -89,6 +92,26 @@ def shown(value: object) -> str:
     size = abs(value)
     count = int((size.bit_length() - 1) * math.log10(2))  # as few as it may have
     return f"an integer of {count + 1 if size < 10 ** (count + 1) else count + 2} digits"
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """`1 index`, `2 indices`."""
+    return f"{count} {one if count == 1 else many}"
+
+
+def article(name: str) -> str:
+    """A name with its article: `an int`, `a str`."""
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+
+
+def call_site() -> Location | None:
+    """The innermost line on the stack that is not tileopt's own."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_INSIDE):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return Location(frame.f_code.co_filename, frame.f_lineno, 1)
 
 
 class TileoptError(Exception):

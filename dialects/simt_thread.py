@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.checks import BOUNDS, check_bounds, integer, string
+from tileopt.dialects.diagnostics import counted
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.effects import ReadsElement, WritesElement
 from tileopt.dialects.kernel import DYNAMIC_SHARED, KernelOp
@@ -68,7 +69,7 @@ def check_access(memory: Attribute, indices: int, element: Attribute, bounds: Bo
     """One index for each axis, an element of the memory's type, an outcome that an element can have."""
     assert isinstance(memory, ViewType | BufferType)
     if memory.rank != indices:
-        raise VerifyException(f"{indices} indices for {memory} of rank {memory.rank}")
+        raise VerifyException(f"{counted(indices, 'index', 'indices')} for {memory} of rank {memory.rank}")
     if memory.element_type != element:
         raise VerifyException(f"an element of {memory} is not {element}")
     check_outcome(bounds)

@@ -23,7 +23,7 @@ from tileopt.dialects import tile
 from tileopt.dialects.contracts import (
     ParamKind,
 )
-from tileopt.dialects.diagnostics import OwnershipError
+from tileopt.dialects.diagnostics import OwnershipError, counted
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_core import remove_unused
 from tileopt.frontends.builder_division import SYMBOLS
@@ -119,9 +119,8 @@ class KernelBuilder(KernelBase):
 
     def _check_access(self, array: Array, index: Sequence[Operand], shape: Sequence[int]) -> tuple[int, ...]:
         if len(index) != array.rank:
-            raise self.error(
-                "type/rank", f"{len(index)} indices for '{array.name}', {array}", "give one index for each axis"
-            )
+            what = f"{counted(len(index), 'index', 'indices')} for '{array.name}', {array}"
+            raise self.error("type/rank", what, "give one index for each axis")
         if len(shape) != array.rank:
             raise self.error(
                 "type/rank", f"a tile of {tuple(shape)} of '{array.name}', {array}", "give one extent for each axis"

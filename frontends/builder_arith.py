@@ -215,6 +215,8 @@ class Arithmetic(Division):
             if self.common_dtype([value], "cdiv").kind not in "iu":
                 raise self.error("type/operand", "cdiv() divides integers")
         divisor = b.const if isinstance(b, Value) else b
+        if divisor == 0:
+            raise self.error("type/division-by-zero", "cdiv() by the constant 0")
         natural = isinstance(a, Value) and a.low is not None and a.low >= 0
         if divisor is not None and int(divisor) > 0 and natural:
             return self.binary("floordiv", self.binary("add", a, int(divisor) - 1), b)

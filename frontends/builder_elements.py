@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from tileopt.dialects import simt, simt_thread
 from tileopt.dialects.contracts import Hints, Parameter, ParamKind, Signature
-from tileopt.dialects.diagnostics import Location, OwnershipError
+from tileopt.dialects.diagnostics import Location, OwnershipError, counted
 from tileopt.dialects.dtypes import DType
 from tileopt.dialects.tile_types import BufferType
 from tileopt.frontends.builder_memory import Buffer, Fixed, Memory, Part, Whole, Window, whole
@@ -103,7 +103,8 @@ class Elements(Threads):
     def place(self, memory: Memory, index: Sequence[Operand]) -> tuple[Array, list[Value]]:
         """The array or buffer and the index in it of one element."""
         if len(index) != memory.rank:
-            raise self.error("type/rank", f"{len(index)} indices for {memory}", "give one index for each axis")
+            what = f"{counted(len(index), 'index', 'indices')} for {memory}"
+            raise self.error("type/rank", what, "give one index for each axis")
         part, rest = whole(memory), list(index)
         places: list[Value] = []
         for axis, how in enumerate(part.axes):

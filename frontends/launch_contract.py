@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from tileopt.dialects.diagnostics import CompileError, LaunchError
+from tileopt.dialects.diagnostics import CompileError, LaunchError, call_site, shown
 from tileopt.dialects.kernel import MAX_CLUSTER, MAX_THREADS
 
 Extents = tuple[int, ...]
@@ -63,11 +63,11 @@ def make_contract(
     if grid_rank is not None:
         grid_rank = _between(grid_rank, "grid_rank", 1, 3)
     if min_arch is not None and not (isinstance(min_arch, str) and _ARCH.match(min_arch)):
-        raise _wrong(f"min_arch is a target such as 'sm_80', not {min_arch!r}")
+        raise _wrong(f"min_arch is a target such as 'sm_80', not {shown(min_arch)}")
     if isinstance(requires, str):
         requires = (requires,)
     if not isinstance(requires, Sequence):
-        raise _wrong(f"requires is a list of relations, not {requires!r}")
+        raise _wrong(f"requires is a list of relations, not {shown(requires)}")
     return LaunchContract(
         made,
         grid_rank,
@@ -84,20 +84,20 @@ def extents_of(given: Any, what: str, limit: int) -> Extents:
     """One to three positive extents, x first. Raises CompileError (`kernel/contract`)."""
     extents = tuple(given) if isinstance(given, tuple | list) else (given,)
     if not 1 <= len(extents) <= 3 or any(type(n) is not int or n < 1 for n in extents):
-        raise _wrong(f"{what} has one to three positive integers, not {given!r}")
+        raise _wrong(f"{what} has one to three positive integers, not {shown(given)}")
     if prod(extents) > limit:
-        raise _wrong(f"{what} {extents} makes {prod(extents)}, more than {limit}")
+        raise _wrong(f"{what} {shown(extents)} makes {shown(prod(extents))}, more than {limit}")
     return extents
 
 
 def _between(value: Any, what: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
-        raise _wrong(f"{what} is an integer from {low} to {high}, not {value!r}")
+        raise _wrong(f"{what} is an integer from {low} to {high}, not {shown(value)}")
     return int(value)
 
 
 def _wrong(message: str) -> CompileError:
-    return CompileError("kernel/contract", message)
+    return CompileError("kernel/contract", message, location=call_site())
 
 
 def split_launch(key: Any, contract: LaunchContract, kernel: str) -> tuple[Any, Extents]:
@@ -110,6 +110,7 @@ def split_launch(key: Any, contract: LaunchContract, kernel: str) -> tuple[Any, 
             raise LaunchError(
                 "launch/block",
                 f"the contract of '{kernel}' fixes the block at {contract.block}",
+                location=call_site(),
                 help=f"launch it by {kernel}[grid], or leave block= out of the contract",
             )
         return key, contract.block
@@ -117,16 +118,18 @@ def split_launch(key: Any, contract: LaunchContract, kernel: str) -> tuple[Any, 
         raise LaunchError(
             "launch/block",
             f"the contract of '{kernel}' does not say the block",
+            location=call_site(),
             help=f"launch it by {kernel}[grid, block], or write block= into the contract",
         )
     try:
         block = extents_of(key[1], "block", MAX_THREADS)
     except CompileError as error:
-        raise LaunchError("launch/block", error.message) from None
+        raise LaunchError("launch/block", error.message, location=call_site()) from None
     if contract.max_block is not None and prod(block) > contract.max_block:
         raise LaunchError(
             "launch/block",
             f"a block of {block} has {prod(block)} threads, and the contract of '{kernel}' allows {contract.max_block}",
+            location=call_site(),
         )
     return key[0], block
 
@@ -138,7 +141,9 @@ def grid_axes(grid: Any, contract: LaunchContract, kernel: str) -> int:
     if rank is not None:
         if axes > rank:
             raise LaunchError(
-                "launch/grid-rank", f"the grid {grid} has {axes} axes, and the contract of '{kernel}' allows {rank}"
+                "launch/grid-rank",
+                f"the grid {shown(grid)} has {axes} axes, and the contract of '{kernel}' allows {rank}",
+                location=call_site(),
             )
         return rank
     return min(max(axes, 1), 3)

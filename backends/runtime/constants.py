@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from tileopt.backends.runtime.errors import launch_error
+from tileopt.dialects.diagnostics import MAX_INTEGER_BITS
 
 _PLAIN = (int, bool, str, bytes, type(None))
 
@@ -54,6 +55,8 @@ def distinct(value: object) -> Hashable:
 def stable_text(value: object) -> str | None:
     """Text that means the same value in every process; None where there is none, and the disk must not be asked."""
     kind = type(value)
+    if kind is int and abs(value).bit_length() > MAX_INTEGER_BITS:  # type: ignore[arg-type]
+        return f"int:{value:x}"  # Python prints no more than some thousand decimal digits
     if kind in _PLAIN:
         return f"{kind.__name__}:{value!r}"
     if kind is float:

@@ -20,6 +20,7 @@ from tileopt.backends.runtime.arrays import (
     reader_for,
 )
 from tileopt.backends.runtime.errors import launch_error
+from tileopt.dialects.diagnostics import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -172,7 +173,7 @@ class DeviceArray:
             items[at : at + 1] = [slice(None)] * (self.ndim - len(items) + 1)
         items += [slice(None)] * (self.ndim - len(items))
         if len(items) != self.ndim:
-            raise IndexError(f"{len(items)} indices for an array of rank {self.ndim}")
+            raise IndexError(f"{counted(len(items), 'index', 'indices')} for an array of rank {self.ndim}")
         offset, shape, strides = 0, [], []
         for item, extent, stride in zip(items, self._info.shape, self._info.strides, strict=True):
             if isinstance(item, slice):

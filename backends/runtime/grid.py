@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from tileopt.backends.runtime.errors import launch_error, ownership_error
+from tileopt.dialects.diagnostics import shown
 
 Grid = tuple[int, int, int]
 
@@ -21,7 +22,7 @@ def normalise(grid: Any) -> Grid:
     if not 1 <= len(extents) <= 3:
         raise launch_error(
             "grid-rank",
-            f"a grid has one to three axes, and {extents} has {len(extents)}",
+            f"a grid has one to three axes, and {shown(extents)} has {len(extents)}",
             help="fold axes together, and take the block's indices apart with // and %",
         )
     result = []
@@ -33,11 +34,11 @@ def normalise(grid: Any) -> Grid:
         except TypeError:
             raise launch_error(
                 "grid-type",
-                f"axis {axis} of the grid is {extent!r}, no integer",
+                f"axis {axis} of the grid is {shown(extent)}, no integer",
                 help="use // or tileopt.cdiv where a division gave a float",
             ) from None
         if number < 0:
-            raise launch_error("grid-negative", f"axis {axis} of the grid is {number}")
+            raise launch_error("grid-negative", f"axis {axis} of the grid is {shown(number)}")
         result.append(number)
     return result[0], result[1] if len(result) > 1 else 1, result[2] if len(result) > 2 else 1
 
@@ -60,7 +61,7 @@ def check_cpu(grid: Grid) -> None:
     """Whether blocks can be counted."""
     if max(grid) > _MAX_X or grid[0] * grid[1] * grid[2] > _MAX_BLOCKS:
         raise launch_error(
-            "grid-too-large", f"the grid {grid} has an extent of 2^31 or more, or more than 2^48 blocks"
+            "grid-too-large", f"the grid {shown(grid)} has an extent of 2^31 or more, or more than 2^48 blocks"
         )
 
 
@@ -70,7 +71,7 @@ def check_cuda(grid: Grid) -> None:
         if grid[axis] > most:
             raise launch_error(
                 "grid-too-large",
-                f"axis {axis} of the grid is {grid[axis]}, more than the {most} that CUDA launches",
+                f"axis {axis} of the grid is {shown(grid[axis])}, more than the {most} that CUDA launches",
                 help="put the longest axis first: axis 0 takes 2^31 - 1 blocks"
                 if axis
                 else "let each block do more, in a loop over range(bid, tiles, num_blocks)",

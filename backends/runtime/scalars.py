@@ -14,6 +14,7 @@ from typing import Any
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.backends.runtime.signature import DIVISOR
 from tileopt.dialects.contracts import Parameter, ScalarSpec
+from tileopt.dialects.diagnostics import shown
 from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
 
 # How a slot's memory is written, by the memoryview format of the type.
@@ -122,12 +123,12 @@ def out_of_range(parameter: Parameter, scalar: Scalar, value: object) -> Excepti
         high = (1 << (dtype.bits - (dtype.kind == "i"))) - 1
         return launch_error(
             "scalar-range",
-            f"'{parameter.name}' is {dtype.name} and holds {low} to {high}, and {value!r} is given",
+            f"'{parameter.name}' is {dtype.name} and holds {low} to {high}, and {shown(value)} is given",
             help="declare the parameter with a wider type",
         )
     return launch_error(
         "scalar-range",
-        f"'{parameter.name}' is {dtype.name}, which cannot hold {value!r}",
+        f"'{parameter.name}' is {dtype.name}, which cannot hold {shown(value)}",
         help="declare the parameter tile.f64, or pass float('inf') where infinity is meant",
     )
 
@@ -143,6 +144,6 @@ def _refuse(parameter: Parameter, value: object) -> Exception:
 def _mismatch(parameter: Parameter, wanted: DType, value: object, help: str) -> Exception:
     return launch_error(
         "argument-dtype",
-        f"'{parameter.name}' is {wanted.name}, and {type(value).__name__} {value!r} is given",
+        f"'{parameter.name}' is {wanted.name}, and {type(value).__name__} {shown(value)} is given",
         help=help,
     )

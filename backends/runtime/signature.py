@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from tileopt.backends.runtime.arrays import ArrayInfo, byte_range, contiguous_strides, itemsize
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.dialects.contracts import ArraySpec, ConstSpec, Parameter, ParamKind, ScalarSpec, Spec
+from tileopt.dialects.diagnostics import shown
 
 # The greatest power of two up to 16 that divides a number, by its low four bits.
 DIVISOR = (16, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1)
 _SMALL = 1 << 31
+_MOST = (1 << 63) - 1
 
 
 def launch_strides(info: ArrayInfo) -> tuple[tuple[int, ...], int | None]:
@@ -70,7 +72,7 @@ def spec_of(parameter: Parameter, given: object) -> Spec:
     else:
         raise launch_error(
             "signature",
-            f"'{parameter.name}' is given as {given!r}, which is no type",
+            f"'{parameter.name}' is given as {shown(given)}, which is no type",
             help='write an array as "f32[?, 128]" and a scalar as "i64"',
         )
     _check(parameter, spec)
@@ -80,12 +82,15 @@ def spec_of(parameter: Parameter, given: object) -> Spec:
 def _parse(parameter: Parameter, text: str) -> Spec:
     match = _ARRAY.match(text)
     name = match.group(1) if match else text.strip()
+    given = f"'{parameter.name}' is given as \"{text if len(text) <= 80 else text[:60] + '...'}\""
+    if (text.count("[") != 1 or text.count("]") != 1) and set(text) & set("[]"):
+        missing = "]" if text.count("[") > text.count("]") else "["
+        what = f"a '{missing}' is missing" if text.count("[") != text.count("]") else "it has several pairs of brackets"
+        raise launch_error("signature", f"{given}: {what}", help='write an array as "f32[?, 128]"')
     try:
         itemsize(name)
     except KeyError:
-        raise launch_error(
-            "signature", f"'{parameter.name}' is given as \"{text}\": there is no element type '{name}'"
-        ) from None
+        raise launch_error("signature", f"{given}: there is no element type '{name}'") from None
     if match is None:
         return ScalarSpec(name)
     words = [w.strip() for w in match.group(2).split(",")] if match.group(2).strip() else []
@@ -96,8 +101,11 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         if match is None:
             raise launch_error(
                 "signature",
-                f"'{parameter.name}' is given as \"{text}\": an extent is a number, ? or ?:16, not '{word}'",
+                f"{given}: an extent is a number, ? or ?:16, not '{word}'",
             )
+        digits = word.removeprefix("?:")
+        if digits.isdigit() and (len(digits) > 19 or int(digits) > _MOST):
+            raise launch_error("signature", f"{given}: an extent is at most 2^63 - 1, which {_short(digits)} is not")
         extents.append(int(word) if word.isdigit() else None)
         factors.append(int(match.group(1) or match.group(0).lstrip("?") or 1))
     known = tuple(DIVISOR[n & 15] for n in factors)
@@ -107,9 +115,15 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         strides.append(divisor)
         divisor = min(16, divisor * known_divisor)
         total = None if total is None or extent is None else total * extent
+    if total is not None and total * itemsize(name) > _MOST:
+        raise launch_error("signature", f"{given}: no array has so many bytes, 2^63 or more")
     small = total is not None and total * itemsize(name) < _SMALL
     unit = len(extents) - 1 if extents else None
     return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small)
+
+
+def _short(digits: str) -> str:
+    return digits if len(digits) <= 40 else f"a number of {len(digits)} digits"
 
 
 def _check(parameter: Parameter, spec: Spec) -> None:

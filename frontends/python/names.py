@@ -9,6 +9,7 @@ from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python.base import close_match
@@ -94,12 +95,22 @@ class Lookup(Branches):
             if name in known and not callable(getattr(thing, name)):
                 found: object = getattr(thing, name)
                 return found
-            raise self.fail("name/attribute", f"{name_of(thing)} has no '{name}'", close_match(name, known), node)
+            raise self._no_attribute(thing, name, node, close_match(name, known))
         if isinstance(thing, type) and (issubclass(thing, Enum) or is_number(getattr(thing, name, None))):
             if hasattr(thing, name):
                 return self.captured(getattr(thing, name), name, node)
-            raise self.fail("name/attribute", f"{name_of(thing)} has no '{name}'", node=node)
-        raise self.mistyped("name/attribute", f"{name_of(thing)} has no '{name}'", node=node)
+            raise self._no_attribute(thing, name, node)
+        if isinstance(thing, _KNOWN) and not isinstance(thing, type):
+            raise self.mistyped("name/attribute", f"{name_of(thing)} has no '{name}'", node=node)
+        raise self._no_attribute(thing, name, node)
+
+    def _no_attribute(self, thing: object, name: str, node: ast.AST, help: str | None = None) -> CompileError:
+        """The error for an attribute that is not there, or that kernels do not read."""
+        missing = object()
+        if inspect.getattr_static(thing, name, missing) is missing:
+            return self.fail("name/attribute", f"{name_of(thing)} has no '{name}'", help, node)
+        help = "kernels read fields of frozen dataclasses and named tuples, members of enums and numbers of classes"
+        return self.fail("name/attribute", f"a kernel cannot read '{name}' of {name_of(thing)}", help, node)
 
 
 _KNOWN = (str, DType, Enum, ModuleType, FunctionType, MethodType, type, Value, Array, Closure, BoundMethod)

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from tileopt.dialects.contracts import Missing, Parameter, ParamKind
-from tileopt.dialects.diagnostics import CompileError, Location, UnsupportedError
+from tileopt.dialects.diagnostics import CompileError, Location, UnsupportedError, call_site, shown
 from tileopt.dialects.dtypes import DTYPES, DType
 
 if TYPE_CHECKING:
@@ -52,9 +52,14 @@ class ArrayParameter:
             elif isinstance(part, str | DType) and str(part) in DTYPES and dtype is None and rank is None:
                 dtype = str(part)
             else:
+                given = ", ".join(map(shown, items))
+                rule = f"{shown(part)} is not an element type or a rank up to {MAX_RANK}"
+                if isinstance(part, str | DType) and str(part) in DTYPES or type(part) is int and 0 <= part <= MAX_RANK:
+                    rule = "an element type comes first, then a rank"
                 raise CompileError(
                     "kernel/annotation",
-                    f"{cls._track}.{cls.__name__}[{part!r}] is not an element type or a rank",
+                    f"{cls._track}.{cls.__name__}[{given}]: {rule}",
+                    location=call_site(),
                     help=f"write {cls._track}.{cls.__name__}['f32', 2]; element types are {', '.join(DTYPES)}",
                 )
         return ArrayKind(cls._kind, dtype, rank)
@@ -95,14 +100,7 @@ def parameters_of(function: FunctionType, source: FunctionSource, kinds: Kinds) 
                 f"a kernel names each of its parameters; '*{argument.arg}' does not",
                 location=source.location(argument),
             )
-    try:
-        annotations = inspect.get_annotations(function, eval_str=True)
-    except Exception as error:
-        raise CompileError(
-            "kernel/annotation",
-            f"an annotation of '{function.__name__}' cannot be evaluated: {error}",
-            location=source.location(source.tree),
-        ) from None
+    annotations = _annotations(function, source)
     defaults = {n: p.default for n, p in inspect.signature(function).parameters.items()}
     result: list[Parameter] = []
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
@@ -125,6 +123,30 @@ def parameters_of(function: FunctionType, source: FunctionSource, kinds: Kinds) 
             )
         )
     return tuple(result)
+
+
+def _annotations(function: FunctionType, source: FunctionSource) -> dict[str, Any]:
+    """What the annotations stand for, where need be after their text is evaluated."""
+    try:
+        return inspect.get_annotations(function, eval_str=True)
+    except Exception as error:
+        place = source.location(_culprit(function, source) or source.tree)
+        if isinstance(error, CompileError):
+            raise CompileError(error.code, error.message, location=place, help=error.help) from None
+        what = f"an annotation of '{function.__name__}' cannot be evaluated: {error}"
+        raise CompileError("kernel/annotation", what, location=place) from None
+
+
+def _culprit(function: FunctionType, source: FunctionSource) -> ast.arg | None:
+    """The parameter whose annotation cannot be evaluated."""
+    for argument in ast.walk(source.tree.args):
+        text = function.__annotations__.get(argument.arg) if isinstance(argument, ast.arg) else None
+        if isinstance(argument, ast.arg) and isinstance(text, str):
+            try:
+                eval(text, function.__globals__)
+            except Exception:
+                return argument
+    return None
 
 
 def _parameter(name: str, annotation: Any, default: object, place: Location, kinds: Kinds) -> Parameter:

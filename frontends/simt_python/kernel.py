@@ -13,12 +13,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from tileopt.dialects.contracts import Hints, Signature
-from tileopt.dialects.diagnostics import CompileError, Location, TileoptError, UnsupportedError
+from tileopt.dialects.diagnostics import CompileError, Location, TileoptError
+from tileopt.frontends.hints import check_function, make_hints
 from tileopt.frontends.kernel import Kernel, Launcher
 from tileopt.frontends.launch_contract import LaunchContract, grid_axes, make_contract, split_launch
 from tileopt.frontends.python.captures import Captures
 from tileopt.frontends.python.parameters import parameters_of
-from tileopt.frontends.python.source import FunctionSource, function_place, source_of
+from tileopt.frontends.python.source import FunctionSource, source_of
 from tileopt.frontends.simt_python.parameters import KINDS
 
 if TYPE_CHECKING:
@@ -193,22 +194,14 @@ def kernel(
     dynamic shared memory; `min_arch`, such as "sm_80"; `cluster`, the blocks of a cluster; `requires`, relations such
     as "len(x) == len(out)" that each launch is checked for and that proofs build on.
 
-    Errors: `kernel/contract`, `contract/...` for a relation, `kernel/annotation`, `source/missing`.
+    Errors: `kernel/contract`, `kernel/hint`, `contract/...` for a relation, `kernel/annotation`, `source/missing`.
     """
     contract = make_contract(block, grid_rank, max_block, launch_bounds, shared_bytes, min_arch, cluster, requires)
-    hints = Hints(None, None, bool(fma), bool(fast_math))
+    hints = make_hints(fma=fma, fast_math=fast_math)
 
     def make(function: Callable[..., Any]) -> SimtKernel:
-        if isinstance(function, Kernel):
-            raise CompileError("kernel/function", f"'{function.name}' is a kernel already", location=function.location)
-        if not isinstance(function, FunctionType):
-            raise CompileError(
-                "kernel/function", f"@simt.kernel makes kernels of functions, not of a {type(function).__name__}"
-            )
-        if function.__name__ == "<lambda>":
-            raise UnsupportedError(
-                "kernel/function", "a lambda cannot be a kernel", location=function_place(function), help="write a def"
-            )
+        check_function(function, "simt")
+        assert isinstance(function, FunctionType)
         return SimtKernel(function, contract, hints)
 
     return make if function is None else make(function)

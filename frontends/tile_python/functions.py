@@ -400,6 +400,8 @@ def cdiv(a: Tile, b: Tile | int) -> Tile: ...
 def cdiv(a: int, b: Tile) -> Tile: ...
 def cdiv(a: Any, b: Any) -> Any:
     """a / b rounded up; cdiv(-36, 5) is -7. On the host as in kernels."""
+    if isinstance(b, int) and b == 0:
+        raise ZeroDivisionError("cdiv() by 0")
     return -(-a // b)
 
 

@@ -7,11 +7,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from tileopt.dialects.contracts import Hints, Signature
-from tileopt.dialects.diagnostics import CompileError, TileoptError, UnsupportedError
+from tileopt.dialects.diagnostics import TileoptError
+from tileopt.frontends.hints import check_function, make_hints
 from tileopt.frontends.kernel import Kernel
 from tileopt.frontends.python.captures import Captures
 from tileopt.frontends.python.parameters import parameters_of
-from tileopt.frontends.python.source import function_place, source_of
+from tileopt.frontends.python.source import source_of
 from tileopt.frontends.tile_python.parameters import KINDS
 
 if TYPE_CHECKING:
@@ -67,26 +68,11 @@ def kernel(
 
     Errors: `kernel/annotation` for a parameter whose kind is not said, `source/missing`, `kernel/hint`.
     """
-    for name, value, low, high in (("num_warps", num_warps, 1, 32), ("num_stages", num_stages, 1, 16)):
-        if value is None:
-            continue
-        bad = not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high
-        if bad or (name == "num_warps" and value & (value - 1)):
-            wanted = f"a power of two up to {high}" if name == "num_warps" else f"an integer from {low} to {high}"
-            raise CompileError("kernel/hint", f"{name} is {wanted}, not {value!r}")
-    hints = Hints(num_warps, num_stages, bool(fma), bool(fast_math))
+    hints = make_hints(num_warps, num_stages, fma, fast_math)
 
     def make(function: Callable[..., Any]) -> TileKernel:
-        if isinstance(function, Kernel):
-            raise CompileError("kernel/function", f"'{function.name}' is a kernel already", location=function.location)
-        if not isinstance(function, FunctionType):
-            raise CompileError(
-                "kernel/function", f"@tile.kernel makes kernels of functions, not of a {type(function).__name__}"
-            )
-        if function.__name__ == "<lambda>":
-            raise UnsupportedError(
-                "kernel/function", "a lambda cannot be a kernel", location=function_place(function), help="write a def"
-            )
+        check_function(function, "tile")
+        assert isinstance(function, FunctionType)
         return TileKernel(function, hints)
 
     return make if function is None else make(function)

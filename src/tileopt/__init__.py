@@ -107,6 +107,8 @@ def __dir__() -> list[str]:
 
 def cdiv(a: int, b: int) -> int:
     """a / b rounded up: how many tiles of b cover a elements."""
+    if b == 0:
+        raise ZeroDivisionError("cdiv() by 0")
     return -(-a // b)
 
 

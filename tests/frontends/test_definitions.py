@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from python_kernels import build, kernel, module, signature
+from python_kernels import build, kernel, module, signature, simt_kernel
 
 import tileopt
 from tileopt import CompileError, KernelTypeError, LaunchError, TileoptError, tile
@@ -57,11 +57,59 @@ def test_parameters_that_are_refused(parameters: str, code: str, word: str) -> N
     assert caught.value.location is not None
 
 
-@pytest.mark.parametrize("hints", ["num_warps=3", "num_warps=0", "num_stages=-1", "num_warps=True", "num_warps='4'"])
+@pytest.mark.parametrize(
+    "hints",
+    [
+        "num_warps=3",
+        "num_warps=0",
+        "num_stages=-1",
+        "num_warps=True",
+        "num_warps='4'",
+        "num_warps=10**5000",
+        "fma='yes'",
+        "fast_math=3",
+        "fma=None",
+        "fast_math=1",
+    ],
+)
 def test_hints_that_are_refused(hints: str) -> None:
     with pytest.raises(CompileError) as caught:
         kernel("pass", hints=f"({hints})")
     assert caught.value.code == "kernel/hint"
+    name = hints.partition("=")[0]
+    allowed = {"num_warps": "a power of two up to 32", "num_stages": "from 1 to 16"}.get(name, "True or False")
+    assert caught.value.message.startswith(f"{name} is ") and allowed in caught.value.message
+    assert f"@tile.kernel({hints})" in str(caught.value)
+
+
+@pytest.mark.parametrize("hint", ["fma='yes'", "fast_math=3"])
+def test_hints_of_threads_that_are_refused(hint: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        simt_kernel("pass", contract=f"block=32, {hint}")
+    assert caught.value.code == "kernel/hint" and "True or False" in caught.value.message
+    assert caught.value.location is not None
+
+
+@pytest.mark.parametrize(
+    "contract", ["block=0", "block=10**5000", "shared_bytes=10**5000", "min_arch=80", "grid_rank=4"]
+)
+def test_a_wrong_contract_has_a_place(contract: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        simt_kernel("pass", contract=contract)
+    assert caught.value.code == "kernel/contract" and f"@simt.kernel({contract})" in str(caught.value)
+
+
+@pytest.mark.parametrize("annotation", ["tile.In['f32', -1]", "tile.In[2, 'f32']", "tile.In['f31']", "simt.Slice[33]"])
+def test_an_annotation_is_refused_where_it_stands(annotation: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        module(f"KIND = {annotation}")
+    assert caught.value.code == "kernel/annotation" and f"KIND = {annotation}" in str(caught.value)
+    assert annotation in caught.value.message
+    with pytest.raises(CompileError) as caught:
+        kernel("pass", f"x: tile.In, y: {annotation}")
+    assert caught.value.code == "kernel/annotation" and annotation in caught.value.message
+    place = caught.value.location
+    assert place is not None and place.source is not None and place.source[place.column - 1 :].startswith("y: ")
 
 
 def test_what_cannot_be_a_kernel() -> None:
@@ -69,6 +117,13 @@ def test_what_cannot_be_a_kernel() -> None:
         with pytest.raises(CompileError) as caught:
             module(f"@tile.kernel\ndef k(n: int): pass\ntile.kernel({thing})")
         assert caught.value.code == "kernel/function"
+        assert f"tile.kernel({thing})" in str(caught.value)
+    with pytest.raises(CompileError) as caught:
+        module("@simt.kernel(block=32)\nclass K: pass")
+    assert "not of a type" in caught.value.message and "@simt.kernel(block=32)" in str(caught.value)
+    with pytest.raises(CompileError) as caught:
+        tile.kernel(3)  # type: ignore[call-overload]
+    assert "not of an int" in caught.value.message
     with pytest.raises(CompileError) as caught:
         module("@tile.kernel\nasync def k(n: int): pass")
     assert caught.value.code == "unsupported/async"
@@ -88,6 +143,9 @@ def test_functions_outside_kernels() -> None:
         assert caught.value.code == "kernel/outside"
     tile.static_assert(True)
     assert tile.cdiv(7, 2) == 4
+    for cdiv in (tile.cdiv, tileopt.cdiv):
+        with pytest.raises(ZeroDivisionError, match="cdiv"):
+            cdiv(7, 0)
 
 
 def test_a_kernel_needs_a_grid() -> None:
@@ -115,8 +173,19 @@ def test_ir_from_types_as_text() -> None:
     made = kernel("tile.store(out, tile.bid(0), tile.zeros(B, tile.bf16))", "out: tile.Out, B: tile.Const[int] = 8")
     text = made.ir(out="bf16[128]", B=16)
     assert "tensor<16xbf16>" in text and "shape = [16]" in text
-    with pytest.raises(TileoptError):
-        made.ir(out="bf17[?]")
+    for given, words in {
+        "bf17[?]": "no element type 'bf17'",
+        "bf16[?": "a ']' is missing",
+        "bf16?]": "a '[' is missing",
+        "bf16[[?]": "a ']' is missing",
+        "bf16[99999999999999999999]": "2^63",
+        f"bf16[{'9' * 5000}]": "2^63",
+        "bf16[?:99999999999999999999]": "2^63",
+        f"bf16[{2**62}]": "2^63",
+    }.items():
+        with pytest.raises(TileoptError) as caught:
+            made.ir(out=given)
+        assert words in caught.value.message and len(caught.value.message) < 250
 
 
 def test_columns_count_characters_and_tabs_stay() -> None:

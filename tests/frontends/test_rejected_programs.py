@@ -342,6 +342,21 @@ PROGRAMS = {
     "dtype called badly": R("a = tile.f32(1, 2)  #!", "type/arguments", ("one value",)),
     "item of many": R("a = tile.zeros(4).item()  #!", "type/shape", ("reduce",)),
     "large compile-time integer": R("a = 10 ** 10000000  #!", "limits/integer", ("too large",)),
+    "cdiv by zero": R("a = tile.cdiv(n, 0)  #!", "type/division-by-zero", ("cdiv() by",)),
+    "one index too few": R("a = tile.load(x, (0,), (4, 4))  #!", "type/rank", ("1 index for 'x'",), given=MATRIX),
+    "attribute of a class": R(
+        "a = THING()",
+        "name/attribute",
+        ("a kernel cannot read 'K'", "frozen dataclasses"),
+        before="class Thing:\n    K = (1, 2)\n    def scale(self):\n        return self.K  #!\nTHING = Thing().scale",
+    ),
+    "private method of a record": R(
+        "a = RECORD.make  #!",
+        "name/attribute",
+        ("a kernel cannot read 'make'",),
+        before="import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass Record:\n    a: int\n"
+        "    @classmethod\n    def make(cls): pass\nRECORD = Record(1)",
+    ),
     "large product": R("a = 10**2000\nb = a * a  #!", "limits/integer", ("4001 digits",)),
     "large shift": R("a = 1 << 20000  #!", "limits/integer", ("1 << 20000",)),
     "large factor": R("a = tile.zeros(4) * 10**5000  #!", "limits/integer", ("10 ** 5000",)),

@@ -13,7 +13,7 @@
 // -----
 
 %x, %i = "test.op"() : () -> (!tile.view<?x16xf32, shared>, i64)
-// expected-error@+1 {{1 indices for !tile.view<?x16xf32, shared> of rank 2}}
+// expected-error@+1 {{1 index for !tile.view<?x16xf32, shared> of rank 2}}
 %a = simt.element_load %x[%i] : !tile.view<?x16xf32, shared> -> f32
 
 // -----

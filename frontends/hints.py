@@ -1,0 +1,52 @@
+"""What a decorator asks of the compiler, checked, and what it may not decorate: errors at the line of the decorator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileopt.dialects.contracts import Hints
+from tileopt.dialects.diagnostics import CompileError, UnsupportedError, article, call_site, shown
+from tileopt.frontends.kernel import Kernel
+
+MOST_WARPS, MOST_STAGES = 32, 16
+
+
+def make_hints(num_warps: Any = None, num_stages: Any = None, fma: Any = True, fast_math: Any = False) -> Hints:
+    """The hints that a decorator's arguments say. Raises CompileError (`kernel/hint`)."""
+    if num_warps is not None and (not _between(num_warps, MOST_WARPS) or num_warps & (num_warps - 1)):
+        raise _wrong("num_warps", f"a power of two up to {MOST_WARPS}, or None", num_warps)
+    if num_stages is not None and not _between(num_stages, MOST_STAGES):
+        raise _wrong("num_stages", f"an integer from 1 to {MOST_STAGES}, or None", num_stages)
+    for name, value in (("fma", fma), ("fast_math", fast_math)):
+        if not isinstance(value, bool):
+            raise _wrong(name, "True or False", value)
+    return Hints(num_warps, num_stages, fma, fast_math)
+
+
+def _between(value: Any, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= high
+
+
+def _wrong(name: str, wanted: str, value: Any) -> CompileError:
+    return CompileError("kernel/hint", f"{name} is {wanted}, not {shown(value)}", location=call_site())
+
+
+def check_function(thing: Any, track: str) -> None:
+    """Whether a decorator can make a kernel of a thing. Raises CompileError (`kernel/function`)."""
+    from types import FunctionType
+
+    if isinstance(thing, Kernel):
+        notes = [("it is defined here", thing.location)]
+        raise CompileError(
+            "kernel/function",
+            f"'{thing.name}' is a kernel already",
+            location=call_site() or thing.location,
+            notes=notes,
+        )
+    if not isinstance(thing, FunctionType):
+        what = f"@{track}.kernel makes kernels of functions, not of {article(type(thing).__name__)}"
+        raise CompileError("kernel/function", what, location=call_site())
+    if thing.__name__ == "<lambda>":
+        raise UnsupportedError(
+            "kernel/function", "a lambda cannot be a kernel", location=call_site(), help="write a def"
+        )
