@@ -37,13 +37,17 @@ class ParamSlot:
 
 @dataclass(frozen=True, slots=True)
 class CheckSite:
-    """A place where a kernel tests an index of `array`. A kernel with such has an argument of the kind `ERROR`."""
+    """A place where a kernel tests an index of `array`. A kernel with such has an argument of the kind `ERROR`.
+
+    `part`: a row, a column or a window of the array is made there, so that the bound may not be the array's length.
+    """
 
     array: str
     axis: int
     file: str
     line: int
     column: int
+    part: bool = False
 
 
 @dataclass

@@ -64,7 +64,8 @@ def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
         else:
             assert isinstance(op, _ACCESSES)
             name = memory_name(kernel, op.mem)
-        found += [CheckSite(name, axis, file, line, column) for axis in axes]
+        part = isinstance(op, CheckIndex)
+        found += [CheckSite(name, axis, file, line, column, part) for axis in axes]
     return tuple(found)
 
 

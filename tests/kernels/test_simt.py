@@ -278,6 +278,29 @@ def test_a_read_out_of_bounds_names_its_place() -> None:
     reads_beyond[10](x, out, 0)  # the next launch is sound
 
 
+@simt.kernel(block=(32,))
+def windows(x: simt.Slice, starts: simt.Slice["i64"], out: simt.DisjointSlice):
+    i = simt.thread_index()
+    if i < len(out):
+        total = 0.0
+        for v in x.window(starts[i], 4):
+            total += v
+        out[i] = total
+
+
+def test_a_window_is_checked_where_it_is_made() -> None:
+    x, out = np.arange(50, dtype=np.float32), np.zeros(20, np.float32)
+    starts = np.arange(20, dtype=np.int64) * 2
+    windows[1](x, starts, out)
+    np.testing.assert_array_equal(out, [x[s : s + 4].sum() for s in starts])
+    for start in (47, -1, 2**62, -(2**63)):
+        starts[7] = start
+        with pytest.raises(
+            tileopt.BoundsError, match=f"index {start} of 'x', which must be below 47, in thread .7, 0, 0."
+        ):
+            windows[1](x, starts, out)
+
+
 @simt.kernel(block=(64,))
 def waits_while_one_fails(x: simt.Slice, out: simt.DisjointSlice):
     s = simt.shared(64)
