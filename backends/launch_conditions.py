@@ -34,7 +34,7 @@ def check_target(kernel: KernelOp, target: str, arch: int, kind: str) -> None:
     if arch < number or (wanted.data.endswith("a") and target != wanted.data):
         raise TargetError(
             "target/too-old",
-            f"the contract of '{kernel.sym_name.data}' needs {wanted.data}, and {target} is asked for",
+            f"the contract of {kernel.sym_name.data!r} needs {wanted.data}, and {target} is asked for",
             location=location_of(kernel),
             help="compile it for a later target, or lower min_arch= in its contract",
         )

@@ -140,9 +140,15 @@ class KernelOp(IRDLOperation):
         return self.arg_attrs.data[index].data.get(name)
 
     def arg_name(self, index: int) -> str:
-        """The parameter's name in the source, or `%index`."""
+        """The parameter's name in the source; in plain IR that of the argument, `%name`, or `%index`."""
         name = self.arg_attr(index, NAME)
-        return name.data if isinstance(name, StringAttr) else f"%{index}"
+        if isinstance(name, StringAttr):
+            return name.data
+        block = self.body.blocks.first
+        hints = [argument.name_hint for argument in block.args] if block is not None else []
+        # xDSL's hints lack numbers at their ends: %x_0 and %x_1 are both "x".
+        hint = hints[index] if index < len(hints) else None
+        return f"%{index}" if hint is None or hints.count(hint) > 1 else f"%{hint}"
 
     def contract(self, index: int) -> ContractAttr | None:
         """What the host promises about an array argument."""

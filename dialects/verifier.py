@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
-from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.diagnostics import CompileError, TileoptError, location_of
@@ -52,6 +53,7 @@ def _verify_op(op: Operation) -> CompileError | None:
     code, place = f"verify/{op.name}", location_of(op)
     try:
         _verify_structure(op)
+        _verify_symbols(op)
         op.verify_()
     except TileoptError as error:
         return error if isinstance(error, CompileError) else CompileError(code, error.message, location=place)
@@ -77,6 +79,25 @@ def _verify_structure(op: Operation) -> None:
             raise VerifyException("the block of its region is empty, and must end with a terminator")
         for body in inner.blocks:
             _verify_terminator(body, many=first.next_block is not None)
+
+
+def _verify_symbols(op: Operation) -> None:
+    """Each symbol of a table is defined once. xDSL blames the table; the error belongs to the second definition."""
+    if not op.has_trait(SymbolTable):
+        return
+    known: dict[str, Operation] = {}
+    for inner in (o for region in op.regions for block in region.blocks for o in block.ops):
+        name = inner.get_attr_or_prop("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        first = known.setdefault(name.data, inner)
+        if first is not inner:
+            raise CompileError(
+                f"verify/{op.name}",
+                f"redefinition of symbol {name.data!r}",
+                location=location_of(inner),
+                notes=[("the first definition is here", location_of(first))],
+            )
 
 
 def _verify_terminator(block: Block, *, many: bool) -> None:

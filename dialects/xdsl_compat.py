@@ -129,7 +129,13 @@ class LocatedParser(Parser):
         return super().parse_optional_region(arguments)
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        module = super().parse_module(allow_implicit_module)
+        try:
+            module = super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            # A text without ops is an empty module, as in MLIR.
+            if error.msg != "Could not parse entire input!" or not self.at_end:
+                raise
+            module = ModuleOp([])
         if module.location is UNKNOWN_LOC:
             module.location = self._fileloc(0)
         return module

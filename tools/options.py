@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from tileopt.dialects.diagnostics import TileoptError
 
+_BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 STAGES = ("mlir", "llvm", "ptx", "cubin")
 
 
@@ -46,12 +47,21 @@ class Options(argparse.Namespace):
 
 def parse_options(argv: Sequence[str]) -> Options:
     """Read the command line. Raises UsageError."""
-    options = _parser().parse_intermixed_args(
-        ["--verify-each=true" if arg == "--verify-each" else arg for arg in argv], Options()
-    )
+    options = _parser().parse_intermixed_args(_with_values(argv), Options())
     if options.emit != "mlir" and options.verify_diagnostics:
         raise UsageError("usage", "--verify-diagnostics checks what passes say: it goes with --emit mlir")
     return options
+
+
+def _with_values(argv: Sequence[str]) -> list[str]:
+    """`--verify-each` takes the argument after it only where that is true or false: else it may be a file."""
+    given: list[str] = []
+    for arg in argv:
+        if given and given[-1] == "--verify-each" and arg.lower() in _BOOLEANS:
+            given[-1] += f"={arg}"
+        else:
+            given.append(arg)
+    return ["--verify-each=true" if arg == "--verify-each" else arg for arg in given]
 
 
 def usage() -> str:
@@ -96,8 +106,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _boolean(text: str) -> bool:
-    if text.lower() in ("1", "true", "on"):
-        return True
-    if text.lower() in ("0", "false", "off"):
-        return False
+    if text.lower() in _BOOLEANS:
+        return _BOOLEANS[text.lower()]
     raise argparse.ArgumentTypeError(f"'{text}' is neither true nor false")

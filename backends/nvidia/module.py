@@ -32,7 +32,7 @@ def emit_kernel(output: Output, backend: TargetBackend, target: Target, kernel: 
     emitter.emit_block(kernel.body.block)
     emitter.line("ret void")
     faults = _fault_lines(emitter)
-    name = quoted(kernel.sym_name.data)
+    name = _symbol(kernel)
     lines = [
         f"define ptx_kernel void @{name}({', '.join(parameters)}) nounwind {_bounds(emitter)} {{",
         "entry:",
@@ -169,8 +169,14 @@ def _check_limits(emitter: Emitter, target: Target) -> None:
         )
 
 
-def quoted(name: str) -> str:
-    """A symbol's name as LLVM reads it; PTX knows letters, digits, `_` and `$`."""
+def _symbol(kernel: simt.Kernel) -> str:
+    """The kernel's name, of the letters, digits, `_` and `$` that PTX knows."""
+    name = kernel.sym_name.data
     if name and all(c.isalnum() and c.isascii() or c in "_$" for c in name) and not name[0].isdigit():
         return name
-    raise UnsupportedError("backend/symbol", f"'{name}' cannot name a GPU kernel", help="use letters, digits and _")
+    raise UnsupportedError(
+        "backend/symbol",
+        f"{name!r} cannot name a GPU kernel",
+        location=location_of(kernel),
+        help="use letters, digits and _",
+    )

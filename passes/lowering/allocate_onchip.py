@@ -135,7 +135,7 @@ def _too_large(kernel: simt.Kernel, tiles: list[_Tile], total: int, target: Targ
     rings = any(slots_of(tile.op) > 1 for tile in tiles)
     return TargetError(
         "target/shared-memory",
-        f"kernel '{kernel.sym_name.data}' needs {total} bytes of shared memory, "
+        f"kernel {kernel.sym_name.data!r} needs {total} bytes of shared memory, "
         f"a block of {target.name} has {target.shared_bytes}",
         location=location_of(kernel),
         notes=notes[:_SHOWN],

@@ -184,6 +184,12 @@ def test_a_kernel_made_in_python(
     assert (made.arg_name(0), made.arg_name(1)) == ("x", "%1")
     assert (made.contract(0), made.contract(1), made.arg_attr(1, NAME)) == (contract, None, None)
     assert parse_module(create_context(), str(module)).is_structurally_equivalent(module)
+    for argument, hint in zip(made.body.block.args, ("rows", "count"), strict=True):
+        argument.name_hint = hint
+    assert (made.arg_name(0), made.arg_name(1)) == ("x", "%count")
+    for argument in made.body.block.args:
+        argument.name_hint = "same"
+    assert made.arg_name(1) == "%1"
     bare = kernel.make("k", [i64], attributes={"tile.num_warps": IntegerAttr(4, i64)})
     assert bare.arg_attr(0, NAME) is None and "tile.num_warps" in bare.attributes
 

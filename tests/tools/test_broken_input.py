@@ -6,8 +6,7 @@ import pytest
 from command import tileopt
 
 BROKEN = {
-    "empty": (b"", "parse/syntax"),
-    "blank": (b" \n\t\n", "parse/syntax"),
+    "no op": (b"}", "parse/syntax"),
     "nul": (b"\0", "parse/syntax"),
     "not utf-8": (b"func.func @f() {\n \xff\n}", "parse/encoding"),
     "an ELF file": (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0", "parse/syntax"),
@@ -55,6 +54,34 @@ def test_broken_input_is_reported(name: str) -> None:
 
 def test_a_byte_that_is_no_text_has_its_place() -> None:
     assert tileopt(stdin=b"func.func @f() {\n \xff\n}").err.startswith("<stdin>:2:2: error[parse/encoding]")
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "// a comment", "#alias = i32\n", "\ufeff"])
+def test_a_text_without_ops_is_an_empty_module(text: str) -> None:
+    done = tileopt(stdin=text)
+    assert (done.code, done.out.split()) == (0, ["builtin.module", "{", "}"]), done.err
+
+
+def test_each_part_of_a_file_may_be_empty() -> None:
+    done = tileopt("--split-input-file", stdin="// -----\nfunc.func @f() {\n  func.return\n}\n// -----\n")
+    assert (done.code, done.out.count("builtin.module")) == (0, 3), done.err
+
+
+@pytest.mark.parametrize("text", ["\0", "func.func @f() {\n \0 \x1b[31m}", 'x.y() {a = "\x1b[2J\0"}', "\x7f\x9b1m"])
+def test_the_terminal_gets_no_control_characters(text: str) -> None:
+    done = tileopt(stdin=text)
+    assert done.code == 1
+    assert done.err.replace("\n", "").isprintable(), repr(done.err)
+
+
+def test_a_symbol_defined_again_is_reported_where_it_is() -> None:
+    text = "func.func @f() {\n  func.return\n}\n\n  func.func @f() {\n  func.return\n}\n"
+    first, *rest = tileopt(stdin=text).err.splitlines()
+    assert first == "<stdin>:5:3: error[verify/builtin.module]: redefinition of symbol 'f'"
+    assert "<stdin>:1:1: note: the first definition is here" in rest
+    twice = '"test.op"() {sym_name = "a\\0Ab"} : () -> ()\n' * 2
+    said = tileopt(stdin=f"builtin.module {{\n{twice}}}").err
+    assert said.startswith(r"<stdin>:3:1: error[verify/builtin.module]: redefinition of symbol 'a\nb'")
 
 
 def test_byte_order_mark_and_carriage_returns_are_fine() -> None:

@@ -147,12 +147,12 @@ def test_verify_each_blames_the_pass_and_can_be_off(monkeypatch: pytest.MonkeyPa
             function.regions[0].block.add_op(TestOp())
 
     monkeypatch.setattr(pipeline_text, "pass_class", lambda name: Spoil)
-    for argv in (["-p", "spoil"], ["-p", "spoil", "--verify-each"], ["-p", "spoil", "--verify-each=1"]):
-        done = tileopt(*argv, stdin=FOLDS)
+    for on in ([], ["--verify-each"], ["--verify-each=1"], ["--verify-each", "true"], ["--verify-each", "-"]):
+        done = tileopt("-p", "spoil", *on, stdin=FOLDS)
         assert done.code == 1
         assert "note: pass 'spoil' left the module invalid" in done.err
-    for flag in ("--no-verify-each", "--verify-each=false"):
-        assert tileopt("-p", "spoil", flag, stdin=FOLDS).code == 0
+    for off in (["--no-verify-each"], ["--verify-each=false"], ["--verify-each", "false"], ["--verify-each", "0"]):
+        assert tileopt("-p", "spoil", *off, stdin=FOLDS).code == 0
 
 
 def test_a_failing_pass_is_an_internal_error_with_its_op(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,3 +309,18 @@ def test_one_binary_at_a_time() -> None:
     done = tileopt(*argv, stdin=f"{KERNEL}// -----\n{KERNEL}")
     assert (done.code, done.data) == (1, b"")
     assert "error[usage]" in done.err
+
+
+def test_errors_name_arguments_as_the_file_does() -> None:
+    text = """module attributes {tile.target = "sm_80"} {
+tile.kernel @k(%n: i64, %row: !tile.view<?xf32, owned>) {
+  %z = arith.constant dense<0.0> : tensor<8xf32>
+  %i = tile.bid {axis = 0}
+  tile.store %z, %row[%i] : tensor<8xf32>, !tile.view<?xf32, owned>
+  tile.return
+}
+}
+"""
+    done = tileopt("-p", "verify-ownership", stdin=text)
+    assert done.code == 1
+    assert "%row" in done.err.splitlines()[0] and "%1" not in done.err

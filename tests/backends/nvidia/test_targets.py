@@ -97,10 +97,13 @@ def test_too_many_parameters() -> None:
 
 
 def test_names_that_ptx_does_not_know() -> None:
-    text = kernel_text("").replace("@kernel", '@"no-name"')
-    with pytest.raises(UnsupportedError) as caught:
-        compile_text(text, "sm_80")
-    assert caught.value.code == "backend/symbol"
+    for name, shown in (("no-name", "'no-name'"), ("two\\0Alines", r"'two\nlines'")):
+        text = kernel_text("").replace("@kernel", f'@"{name}"')
+        with pytest.raises(UnsupportedError) as caught:
+            compile_text(text, "sm_80")
+        assert caught.value.code == "backend/symbol"
+        assert caught.value.message == f"{shown} cannot name a GPU kernel"
+        assert caught.value.location is not None
 
 
 def test_scalars_and_an_empty_kernel() -> None:
