@@ -23,7 +23,8 @@ def check_error(artifact: Artifact, record: Sequence[int]) -> BoundsError:
     bound = f"which must be below {length}" if site.part else f"whose length is {length}"
     return BoundsError(
         "bounds/out-of-range",
-        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, in thread {tuple(places)} of block {block}",
+        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, "
+        f"in thread {tuple(places)} of block {block}",
         location=Location(site.file, site.line, site.column) if site.file else None,
         help="test the index before the access; what the kernel wrote before it stopped stays written",
     )
