@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -72,12 +72,9 @@ class Formula:
     def wide(self) -> dict[str, int]:
         """Extent of a tile along each label; a label that an operand repeats (a diagonal) is taken one by one."""
         once = [c for c in (*self.out, *self.summed) if all(x.count(c) <= 1 for x in self.operands)]
-        kept = [c for c in once if c in self.out]
         if self.contracted is None:
-            rest = [c for c in once if c not in kept]
-            return dict.fromkeys([*rest, *kept][-2:], WIDE)
-        a, b = self.operands
-        rows, columns = [c for c in kept if c not in b], [c for c in kept if c not in a]
+            return dict.fromkeys(sorted(once, key=lambda c: c in self.out)[-2:], WIDE)
+        rows, columns = ([c for c in once if c in self.out and c not in x] for x in reversed(self.operands))
         return dict.fromkeys([*rows[-1:], *columns[-1:], self.contracted], WIDE)
 
 
@@ -107,8 +104,7 @@ class _Kernel:
         self.b, self.formula = builder, formula
         self.arrays = [builder.array(f"x{i}") for i in range(len(formula.operands))]
         self.out = builder.array("out")
-        dtype = self.arrays[0].dtype
-        self.acc = ACCUMULATORS.get(dtype.name, dtype)
+        self.acc = ACCUMULATORS.get(self.arrays[0].dtype.name, self.arrays[0].dtype)
         self.at: dict[str, Value] = {}  # the tile index along each label, while its loop or grid axis is open
         self.axes = [c for c in formula.out if self.extent(c) > 1]  # of the accumulator
 
@@ -133,10 +129,9 @@ class _Kernel:
             return
         shape = [self.extent(c) for c in self.axes]
         zero = self.b.constant(0.0 if self.acc.is_float else 0, self.acc)
-        total = self.sums(self.formula.summed, zero if not shape else self.b.full(shape, zero))
+        total = self.sums(self.formula.summed, self.b.full(shape, zero) if shape else zero)
         tile = self.b.cast(total, self.out.dtype)
-        if shape:
-            tile = self.b.reshape(tile, [self.extent(c) for c in self.formula.out])
+        tile = self.b.reshape(tile, [self.extent(c) for c in self.formula.out]) if shape else tile
         self.b.store(self.out, [self.at[c] for c in self.formula.out] or [0], tile)
 
     def loop(self, label: str, init: Sequence[Value], body: Body) -> list[Value]:
@@ -153,9 +148,8 @@ class _Kernel:
         if self.formula.contracted is not None and self.arrays[0].dtype.name in ACCUMULATORS:
             return self.matrix_product(total, self.formula.contracted)
         labels = [c for c in dict.fromkeys("".join(self.formula.operands)) if self.extent(c) > 1]
-        product = self.operand(0, labels, self.acc)
-        for index in range(1, len(self.arrays)):
-            product = self.b.binary("mul", product, self.operand(index, labels, self.acc))
+        factors = [self.operand(index, labels, self.acc) for index in range(len(self.arrays))]
+        product = reduce(partial(self.b.binary, "mul"), factors)
         product = self.b.reduce("sum", product, [i for i, c in enumerate(labels) if c not in self.formula.out])
         kept = [c for c in labels if c in self.formula.out]
         return self.b.binary("add", total, self.b.transpose(product, [kept.index(c) for c in self.axes]))
@@ -198,3 +192,9 @@ def einsum(text: str, *arrays: Any, out: Any = None) -> Any:
     grid = tuple(-(-extents[c] // formula.wide.get(c, 1)) for c in formula.out[:3]) or (1,)
     engine().launch(Einsum(formula), grid, (*arrays, result.reshape(shape or (1,))), {}, None, None)
     return result
+
+
+if __name__ == "__main__":
+    a, b = np.random.default_rng(0).random((2, 3, 50, 50))
+    np.testing.assert_allclose(einsum("bik,bkj->bij", a, b), np.einsum("bik,bkj->bij", a, b))
+    print("einsum: bik,bkj->bij as NumPy's")

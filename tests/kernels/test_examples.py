@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from pathlib import Path
 
@@ -18,6 +19,15 @@ from attention import attention
 from nearest import nearest
 from softmax import softmax
 from vector_add import vector_add
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "matmul", "attention", "nearest", "frontends/einsum"])
+def test_an_example_runs_and_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 and lines[0].startswith(f"{Path(name).stem}: ")
 
 
 def test_vector_add(device: Device, rng: np.random.Generator) -> None:
