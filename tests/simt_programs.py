@@ -88,10 +88,10 @@ class Writer:
     def guarded(self, index: str, end: str, indent: str) -> str:
         """Perhaps a test of the index before its use; the indentation behind it."""
         r = self.random.random()
-        if r < 0.25:
-            self.lines.append(f"{indent}if {index} < {end}:")
+        if r < 0.3:
+            self.lines.append(f"{indent}if {index} {self.pick(['<', '<', '<='])} {end}:")
         elif r < 0.45:
-            self.lines.append(f"{indent}if 0 <= {index} and {index} < {end}:")
+            self.lines.append(f"{indent}if {self.pick(['0', '0', '-1'])} <= {index} and {index} < {end}:")
         elif r < 0.55:
             self.lines.append(f"{indent}if {index} < {self.pick(self.sizes)}:")
         else:
@@ -115,11 +115,13 @@ class Writer:
             self.loop(indent)
         elif r < 0.41 and depth == 0:
             self.lines.append(f"{indent}if {self.condition()}:\n{indent}    return")
-        elif r < 0.62:
+        elif r < 0.55 and depth < 2:
+            self.pattern(indent)
+        elif r < 0.66:
             index = self.number()
             inner = self.guarded(index, "len(x)", indent)
             self.lines.append(f"{inner}v = x[{index}]")
-        elif r < 0.7:
+        elif r < 0.73:
             row, column = self.number(1), self.number(1)
             inner = self.guarded(column, "a.shape[1]", self.guarded(row, "len(a)", indent))
             self.lines.append(f"{inner}v = a[{row}, {column}]")
@@ -148,11 +150,38 @@ class Writer:
             inner = self.guarded(index, "len(out)", indent)
             self.lines.append(f"{inner}out[{index}] = {self.pick(['1.0', 'n * 1.0', f'out[{index}] + 1.0'])}")
 
+    def pattern(self, indent: str) -> None:
+        """Stores that are near to having one owner each."""
+        r, inner = self.random.random(), indent + "    "
+        a, b = self.pick(["2", "3", "4", "k", "m", "n"]), self.pick(["2", "3", "4", "k", "m", "n"])
+        if self.random.random() < 0.4:
+            b = a
+        guard = self.pick(["", f"if {a} > 0:", "if i < m:", f"if {b} < 4:"])
+        if guard:
+            self.lines.append(f"{indent}{guard}")
+            indent, inner = inner, inner + "    "
+        if r < 0.35:
+            id_ = self.pick(["i", "i", "t", "b"])
+            self.lines += [f"{indent}for e in range({b}):", f"{inner}out[{id_} * {a} + e] = 1.0"]
+        elif r < 0.55 and "q" in self.names:
+            self.lines += [f"{indent}if q {self.pick(['<', '<', '<='])} {b}:", f"{inner}out[r * {a} + q] = 1.0"]
+        elif r < 0.75:
+            step = self.pick(["4 * simt.grid_dim()", "8 * simt.grid_dim()", "8", "simt.grid_dim()"])
+            self.lines += [f"{indent}for e in range({self.pick(['i', 'i', 't', 'b'])}, len(out), {step}):"]
+            self.lines += [f"{inner}out[e] = 1.0"]
+        elif r < 0.9:
+            index = self.pick(
+                [f"i // {a} * {b} + i % {a}", f"i % {a} * {b} + i // {b}", f"i // {a}", f"{a} * i + t % {b}"]
+            )
+            self.lines += [f"{indent}out[{index}] = 1.0"]
+        else:
+            self.lines += [f"{indent}if i % {a} == {self.pick(['0', '1'])}:", f"{inner}out[i // {b}] = 1.0"]
+
     def loop(self, indent: str) -> None:
         self.loops += 1
         self.count += 1
         name = "j" if "j" not in self.names else f"j{self.count}"
-        bound = self.pick([*self.sizes, "4", "3", "k + 1", "i"])
+        bound = self.pick([*self.sizes, "4", "3", "k + 1", "len(x) + 1", "i"])
         kind = self.random.random()
         if kind < 0.5:
             head = f"range({bound})"

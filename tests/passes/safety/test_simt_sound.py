@@ -22,7 +22,7 @@ from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.safety.elide_bounds import element_outcome
 from tileopt.passes.safety.verify_ownership import verify_kernel
 
-TRIES = int(os.environ.get("TILEOPT_SIMT_TRIES", "150"))
+TRIES = int(os.environ.get("TILEOPT_SIMT_TRIES", "120"))
 FIRST = int(os.environ.get("TILEOPT_SIMT_FIRST", "0"))
 LAUNCHES = 3
 
