@@ -16,6 +16,7 @@ from __future__ import annotations
 import linecache
 import math
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -81,17 +82,27 @@ def _render(heading: str, location: Location | None) -> str:
 
 
 def shown(value: object) -> str:
-    """A thing for a message: its repr, but for integers that have more digits than Python prints."""
+    """A thing for a message: its repr, but for long integers, of which Python refuses to print the longest."""
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
         items = [shown(v) for v in value]
         if isinstance(value, list):
             return f"[{', '.join(items)}]"
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    if not isinstance(value, int) or abs(value).bit_length() <= MAX_INTEGER_BITS:
+    if not isinstance(value, int):
         return repr(value)
     size = abs(value)
+    if size.bit_length() <= MAX_INTEGER_BITS:
+        return shortened(repr(value))
     count = int((size.bit_length() - 1) * math.log10(2))  # as few as it may have
     return f"an integer of {count + 1 if size < 10 ** (count + 1) else count + 2} digits"
+
+
+_LONG = re.compile(r"(?<![\w.])-?\d{41,}(?![\w.])")
+
+
+def shortened(text: str) -> str:
+    """A text with only the ends of integers that are long."""
+    return _LONG.sub(lambda n: f"{n[0][:12]}...{n[0][-8:]} ({len(n[0].lstrip('-'))} digits)", text)
 
 
 def counted(count: int, one: str, many: str) -> str:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects import tile
+from tileopt.dialects.diagnostics import counted
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_control import Control
 from tileopt.frontends.builder_values import (
@@ -60,9 +61,8 @@ class Shapes(Control):
             if rest > 0 and total % rest == 0:
                 extents[extents.index(-1)] = total // rest
         if any(n < 1 for n in extents) or math.prod(extents) != total:
-            raise self.error(
-                "type/shape", f"{value.shape} has {total} elements and cannot be reshaped to {tuple(shape)}"
-            )
+            held = f"{value.shape} has {counted(total, 'element', 'elements')}"
+            raise self.error("type/shape", f"{held} and cannot be reshaped to {tuple(shape)}")
         result = self.check_shape(extents)
         if result == value.shape:
             return value

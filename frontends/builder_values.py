@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, TensorTyp
 from xdsl.ir import Attribute, SSAValue
 
 from tileopt.dialects.contracts import ParamKind
+from tileopt.dialects.diagnostics import shortened
 from tileopt.dialects.dtypes import DTYPES, DType
 
 Weak = bool | int | float
@@ -67,17 +68,10 @@ def describe(dtype: DType, shape: tuple[int, ...]) -> str:
     return f"{dtype} tile of {shape}" if shape else f"{dtype} scalar"
 
 
-_SHOWN_DIGITS = 40
-
-
 def readable(text: str) -> str:
     """A message with the right articles ("an i64 scalar", "an int"), and the ends of integers that are long."""
     text = re.sub(r"\b([Aa]) (?=[if]\d|int\b)", r"\1n ", text)
-    return re.sub(rf"(?<![\w.])-?\d{{{_SHOWN_DIGITS + 1},}}(?![\w.])", _digits, text)
-
-
-def _digits(found: re.Match[str]) -> str:
-    return f"{found[0][:12]}...{found[0][-8:]} ({len(found[0].lstrip('-'))} digits)"
+    return shortened(text)
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from tileopt.dialects.diagnostics import counted
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python.base import SEQUENCE_LIMIT
@@ -31,8 +32,9 @@ def _plain(kwargs: Mapping[str, Any], interpreter: Calls, name: str) -> None:
 
 def _count(interpreter: Calls, name: str, args: Sequence[Any], low: int, high: int) -> None:
     if not low <= len(args) <= high:
-        wanted = str(low) if low == high else f"{low} to {high}"
-        raise interpreter.mistyped("type/arguments", f"{name}() takes {wanted} arguments, and {len(args)} are given")
+        wanted = counted(high, "argument", "arguments") if low == high else f"{low} to {high} arguments"
+        given = counted(len(args), "is", "are")
+        raise interpreter.mistyped("type/arguments", f"{name}() takes {wanted}, and {given} given")
 
 
 def _range(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from tileopt.dialects.diagnostics import TileoptError
+from tileopt.dialects.diagnostics import TileoptError, counted
 from tileopt.dialects.dtypes import DTYPES, DType
 from tileopt.frontends.builder import Value
 from tileopt.frontends.builder_values import F32, I64
@@ -221,9 +221,9 @@ class Calls(Expressions):
         if spec.vararg is not None:
             env[spec.vararg.arg] = extra
         elif extra:
-            raise self.mistyped(
-                "type/arguments", f"{name}() takes {len(positional)} positional arguments, and {len(args)} are given"
-            )
+            wanted = counted(len(positional), "positional argument", "positional arguments")
+            given = counted(len(args), "is", "are")
+            raise self.mistyped("type/arguments", f"{name}() takes {wanted}, and {given} given")
         for key, thing in kwargs.items():
             if key not in named:
                 raise self.mistyped("type/arguments", f"{name}() has no parameter '{key}'")

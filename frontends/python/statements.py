@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tileopt.dialects.diagnostics import counted
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python.calls import Calls
 from tileopt.frontends.python.expressions import _BINARY
@@ -124,9 +125,10 @@ class Statements(Calls):
             name_value(thing, target.id)
 
     def _unpack(self, target: ast.Tuple | ast.List, thing: object) -> None:
+        names = counted(len(target.elts), "name", "names")
         if not isinstance(thing, tuple):
             self.at(target)
-            raise self.mistyped("type/unpack", f"{name_of(thing)} cannot be unpacked into {len(target.elts)} names")
+            raise self.mistyped("type/unpack", f"{name_of(thing)} cannot be unpacked into {names}")
         targets = target.elts
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
         parts: list[object] = list(thing)
@@ -138,7 +140,8 @@ class Statements(Calls):
             targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
         if len(parts) != len(targets):
             self.at(target)
-            raise self.mistyped("type/unpack", f"{len(thing)} values for {len(target.elts)} names")
+            values = counted(len(thing), "value", "values")
+            raise self.mistyped("type/unpack", f"{values} for {names}")
         for inner, part in zip(targets, parts, strict=True):
             self.bind(inner, part)
 

@@ -357,6 +357,13 @@ PROGRAMS = {
         before="import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass Record:\n    a: int\n"
         "    @classmethod\n    def make(cls): pass\nRECORD = Record(1)",
     ),
+    "one argument": R("a = len(x, n)  #!", "type/arguments", ("takes 1 argument, and 2 are given",)),
+    "one argument of a helper": R(
+        "a = (lambda q: q)(n, n)  #!", "type/arguments", ("takes 1 positional argument, and 2 are given",)
+    ),
+    "no argument": R("a = len()  #!", "type/arguments", ("takes 1 argument, and 0 are given",)),
+    "one value": R("a, b = (1,)  #!", "type/unpack", ("1 value for 2 names",)),
+    "one element": R("a = tile.zeros(1).reshape(3)  #!", "type/shape", ("has 1 element and",)),
     "large product": R("a = 10**2000\nb = a * a  #!", "limits/integer", ("4001 digits",)),
     "large shift": R("a = 1 << 20000  #!", "limits/integer", ("1 << 20000",)),
     "large factor": R("a = tile.zeros(4) * 10**5000  #!", "limits/integer", ("10 ** 5000",)),
