@@ -86,7 +86,7 @@ tile.kernel @k() {
 
 // -----
 
-// expected-error@+1 {{%0 is tensor<4xf32>; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
+// expected-error@+1 {{%x is tensor<4xf32>; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
 tile.kernel @k(%x: tensor<4xf32>) {
   tile.return
 }
@@ -100,14 +100,14 @@ tile.kernel @k(%n: i64, %i: index {tile.name = "i"}) {
 
 // -----
 
-// expected-error@+1 {{%0 is f8E5M2; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
+// expected-error@+1 {{%x is f8E5M2; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
 tile.kernel @k(%x: f8E5M2) {
   tile.return
 }
 
 // -----
 
-// expected-error@+1 {{%0 is !tile.buffer<4xf32>; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
+// expected-error@+1 {{%x is !tile.buffer<4xf32>; an argument is a view or a scalar (i1, i8 to i64, f16, bf16, f32, f64)}}
 simt.kernel @k(%x: !tile.buffer<4xf32>) {
   simt.return
 }
@@ -121,7 +121,7 @@ tile.kernel @k(%n: i64 {tile.name = 3}) {
 
 // -----
 
-// expected-error@+1 {{tile.contract of %0 is not a #tile.contract of a view}}
+// expected-error@+1 {{tile.contract of %n is not a #tile.contract of a view}}
 tile.kernel @k(%n: i64 {tile.contract = #tile.contract<align = 1, unit = -1, shape = [], stride = []>}) {
   tile.return
 }
@@ -142,21 +142,21 @@ tile.kernel @k(%x: !tile.view<?xf32, shared> {tile.name = "x", tile.contract = #
 
 // -----
 
-// expected-error@+1 {{tile.divisor is given of %0, which is no integer}}
+// expected-error@+1 {{tile.divisor is given of %a, which is no integer}}
 tile.kernel @k(%a: f32 {tile.divisor = 2}) {
   tile.return
 }
 
 // -----
 
-// expected-error@+1 {{tile.divisor of %0 is a power of two, not 3 : i64}}
+// expected-error@+1 {{tile.divisor of %n is a power of two, not 3 : i64}}
 tile.kernel @k(%n: i64 {tile.divisor = 3}) {
   tile.return
 }
 
 // -----
 
-// expected-error@+1 {{tile.divisor of %0 is a power of two, not "even"}}
+// expected-error@+1 {{tile.divisor of %n is a power of two, not "even"}}
 tile.kernel @k(%n: i64 {tile.divisor = "even"}) {
   tile.return
 }
