@@ -1,6 +1,6 @@
-// RUN: tileopt %s --split-input-file --verify-diagnostics | filecheck %s
-// RUN: tileopt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | filecheck %s --check-prefix=GENERIC
-// RUN: tileopt %s --split-input-file --verify-diagnostics -p cse,dce | filecheck %s --check-prefix=CSE
+// RUN: tileopt %s | filecheck %s
+// RUN: tileopt %s --mlir-print-op-generic | filecheck %s --check-prefix=GENERIC
+// RUN: tileopt %s -p cse,dce | filecheck %s --check-prefix=CSE
 
 // A remainder of scalars, tiles and fragments; it has no effect, so equal ones are one and unused ones none.
 // CHECK-LABEL: func.func @remainders
@@ -17,12 +17,4 @@ func.func @remainders(%x: f32, %y: f32, %t: tensor<4xbf16>, %v: vector<2xf64>) -
   %c = arith.remf %v, %v fastmath<fast> : vector<2xf64>
   %d = arith.remf %x, %y : f32
   func.return %a, %d : f32, f32
-}
-
-// -----
-
-// expected-error@+2 {{Unexpected attribute i32}}
-func.func @integers(%x: i32) {
-  %a = arith.remf %x, %x : i32
-  func.return
 }
