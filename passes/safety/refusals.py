@@ -9,7 +9,6 @@ from tileopt.passes.safety.meetings import meet
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
 from tileopt.passes.safety.owners import OwnedAccess, Owners
 
-
 # Kinds of symbols of which the analysis knows no more than their bounds.
 LOST = ("carried", "unknown", "result")
 
