@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
@@ -17,8 +18,8 @@ from xdsl.ir import Block, Operation
 
 from tileopt.backends.launch_conditions import launch_conditions
 from tileopt.backends.runtime.conditions import ArrayView, compile_condition
+from tileopt.dialects import simt
 from tileopt.dialects.bounds import Outcome
-from tileopt.dialects.simt import Kernel
 from tileopt.passes.safety.verify_ownership import unused_axes
 
 PARAMETERS = "x: simt.Slice, a: simt.Slice['f32', 2], out: simt.DisjointSlice, n: int, m: int, k: int"
@@ -223,7 +224,7 @@ class Launch:
     arguments: list[Any]
 
 
-def launches(kernel: Kernel, random: Random, count: int) -> Iterator[Launch]:
+def launches(kernel: simt.Kernel, random: Random, count: int) -> Iterator[Launch]:
     """Small launches, some with huge integers, that the kernel's conditions let through."""
     conditions = [compile_condition(text) for text in launch_conditions(kernel)]
     rank = kernel.integer("simt.grid_rank") or 1
@@ -252,6 +253,14 @@ def launches(kernel: Kernel, random: Random, count: int) -> Iterator[Launch]:
         yield Launch(grid, [*arrays, *integers])
 
 
+def launch_allowed(kernel: simt.Kernel, launch: Launch, parameters: str) -> bool:
+    """Whether the kernel's conditions let the launch through."""
+    values: dict[str, Any] = {"grid": launch.grid}
+    for (name, _), given in zip(re.findall(r"(\w+): (\w+)", parameters), launch.arguments, strict=True):
+        values[name] = ArrayView(given.shape, tuple(given.strides)) if isinstance(given, np.ndarray) else given
+    return all(compile_condition(text).holds(values) for text in launch_conditions(kernel))
+
+
 class Trapped(Exception):
     """The thread's test of an index failed, or it ran for too long."""
 
@@ -267,14 +276,22 @@ def probe(module: ModuleOp, launch: Launch, visit: Visit, owners: bool) -> None:
 
     class Probe(thread_interpreter._Thread):
         ran = 0
+        met: tuple[int, int] = 0, 0  # with the block, with the warp
 
         def block(self, block: Block, arguments: Any) -> Meeting:
             if arguments is not None:
                 return (yield from super().block(block, arguments))
-            try:
-                return (yield from super().block(block, None))
-            except Trapped:
-                return []
+            run, answer = super().block(block, None), None
+            while True:
+                try:
+                    op, given = run.send(answer)
+                except StopIteration as end:
+                    return list(end.value)
+                except Trapped:
+                    return []
+                whole = isinstance(op, simt.Barrier)
+                self.met = (self.met[0] + 1, 0) if whole else (self.met[0], self.met[1] + 1)
+                answer = yield op, given
 
         def op(self, op: Operation, given: list[Any]) -> Any:
             self.ran += 1

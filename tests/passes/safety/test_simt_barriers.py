@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from simt_tables import Program, check
+import itertools
+from collections import defaultdict
+from typing import Any
 
+import numpy as np
+import pytest
+from simt_programs import Launch, launch_allowed, probe
+from simt_tables import Program, check, kernel_of
+from thread_interpreter import Apart
+from xdsl.dialects.builtin import ModuleOp
+
+from tileopt.dialects import simt_atomic
+from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.safety.verify_barriers import verify_kernel
 
 DIVERGENT, MISSING = "race/divergent-barrier", "race/missing-barrier"
@@ -283,3 +293,68 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_barriers(name: str) -> None:
     check(PROGRAMS[name], verify_kernel)
+
+
+class Touches:
+    """All accesses to bytes of shared memory, with how often the thread had met others by then."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[Any, int, int], list[tuple[int, int, bool, bool]]] = defaultdict(list)
+
+    def __call__(self, thread: Any, op: Any, index: tuple[int, ...], writes: bool) -> None:
+        if isinstance(op.mem.type, BufferType):
+            memory = thread.values[op.mem]
+            address = memory.ctypes.data + sum(i * s for i, s in zip(index, memory.strides, strict=True))
+            atomic = isinstance(op, simt_atomic.AtomicRmw | simt_atomic.AtomicCas)
+            key = thread.home.place, thread.met[0], address
+            self.found[key].append((thread.rank, thread.met[1], writes, atomic))
+
+    def race(self) -> bool:
+        """Whether two threads are at one place without a meeting between, and one writes."""
+        for touches in self.found.values():
+            for (a, a_met, a_writes, a_atomic), (b, b_met, b_writes, b_atomic) in itertools.combinations(touches, 2):
+                ordered = a // 32 == b // 32 and a_met != b_met
+                if a != b and (a_writes or b_writes) and not (a_atomic and b_atomic) and not ordered:
+                    return True
+        return False
+
+
+def runs(program: Program) -> list[str]:
+    """What a few launches have: a race, threads that wait for others, or nothing."""
+    kernel = kernel_of(program)
+    module = kernel.parent_op()
+    assert isinstance(module, ModuleOp)
+    found = []
+    for n in (4, 64):
+        arrays = [np.zeros(256, np.float32), np.zeros(256, np.float32), np.zeros((64, 64), np.float32)]
+        given = [*arrays, np.zeros((64, 64), np.float32), np.arange(256) % 3, n, n, n]
+        launch = Launch((2, 1, 1), given)
+        if not launch_allowed(kernel, launch, program.parameters):
+            continue
+        touches = Touches()
+        try:
+            probe(module, launch, touches, owners=False)
+            found.append("race" if touches.race() else "nothing")
+        except Apart:
+            found.append("apart")
+    return found
+
+
+NOT_TOLD = ("a place from memory is not told", "all write one value to one place")
+EQUAL_DATA = (
+    "vote of a warp",  # which all warps take alike here
+    "condition on an element of its own",  # all elements are equal here
+    "value carried by a divergent loop",  # the thread with no iterations has 0, and all others some of n
+)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NOT_TOLD])
+def test_against_runs(name: str) -> None:
+    """What is accepted runs without a race in each launch; what is refused has its fault in one of them."""
+    program = PROGRAMS[name]
+    found = runs(program)
+    assert found
+    if program.code is None:
+        assert set(found) == {"nothing"}
+    elif name not in EQUAL_DATA:
+        assert ("race" if program.code == MISSING else "apart") in found, found
