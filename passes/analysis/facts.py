@@ -73,8 +73,9 @@ class KernelFacts(LaunchSymbols):
         while current is not None:
             if current in self._after:
                 return self._after[current]
-            if current.parent in self._scopes:
-                return self._scopes[current.parent]
+            block = current.parent
+            if block is not None and block in self._scopes:
+                return self._scopes[block]
             current = current.parent_op()
         return Scope()
 
