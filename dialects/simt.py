@@ -62,6 +62,7 @@ from tileopt.dialects.effects import AllocatesResult, ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import SCALAR_TYPES, KernelOp
 from tileopt.dialects.layout import WARP_SIZE, Layout
+from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind
 from tileopt.dialects.simt_atomic import AtomicOps
@@ -101,27 +102,15 @@ class ThreadId(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-class _AxisQuery(IRDLOperation):
-    axis = prop_def(integer("axis"))
-    result = result_def(I64)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict"
-
-    def verify_(self) -> None:
-        if not 0 <= self.axis.value.data <= 2:
-            raise VerifyException("a grid has the axes 0, 1 and 2")
-
-
 @irdl_op_definition
-class BlockId(_AxisQuery):
+class BlockId(GridQuery):
     """The block's id along a grid axis, from 0."""
 
     name = "simt.block_id"
 
 
 @irdl_op_definition
-class GridDim(_AxisQuery):
+class GridDim(GridQuery):
     """The grid's extent along an axis."""
 
     name = "simt.grid_dim"

@@ -58,6 +58,7 @@ from tileopt.dialects.effects import ReadsView, WritesView
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Layout
+from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import FLOAT_KINDS as FLOAT_KINDS
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind as check_kind
@@ -83,27 +84,15 @@ class Return(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-class _AxisQuery(IRDLOperation):
-    axis = prop_def(integer("axis"))
-    result = result_def(I64)
-    traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "attr-dict"
-
-    def verify_(self) -> None:
-        if not 0 <= self.axis.value.data <= 2:
-            raise VerifyException("a grid has the axes 0, 1 and 2")
-
-
 @irdl_op_definition
-class Bid(_AxisQuery):
+class Bid(GridQuery):
     """The block's id along a grid axis, from 0."""
 
     name = "tile.bid"
 
 
 @irdl_op_definition
-class NumBlocks(_AxisQuery):
+class NumBlocks(GridQuery):
     """The grid's extent along an axis."""
 
     name = "tile.num_blocks"
