@@ -53,18 +53,26 @@ def run(argv: Sequence[str], console: Console) -> int:
     """Run the command on `console` and return its exit code."""
     try:
         with guarded("tileopt"):
+            if argv and argv[0] == "explain":
+                from tileopt.tools.explain import explain
+
+                return _tell(console, explain(list(argv[1:])))
             options = parse_options(argv)
             said = _about(options)
             if said is not None:
-                console.stdout.write(said.encode())
-                console.stdout.flush()
-                return 0
+                return _tell(console, said)
             return _Session(options, console).run()
     except Failed as failed:
         _say(console.stderr, *failed.errors)
     except TileoptError as error:
         _say(console.stderr, error)
     return 1
+
+
+def _tell(console: Console, text: str) -> int:
+    console.stdout.write(text.encode())
+    console.stdout.flush()
+    return 0
 
 
 class _Session:

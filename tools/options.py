@@ -69,7 +69,12 @@ def usage() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("tileopt", description="Run passes over IR files.", add_help=False, allow_abbrev=False)
+    parser = _Parser(
+        "tileopt",
+        description="Run passes over IR files. `tileopt explain CODE` says what an error means and what to change.",
+        add_help=False,
+        allow_abbrev=False,
+    )
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="IR files; '-', or none, is standard input")
     add("-p", "--passes", "--pass-pipeline", default="", metavar="PIPELINE", help="'pass,pass{option=value flag}'")

@@ -74,8 +74,10 @@ def inspect(value: Any) -> ArrayInfo:
         if versioned.major != 1:
             raise launch_error("array-protocol", f"DLPack version {versioned.major}.{versioned.minor} is unknown")
         tensor, writable = versioned.tensor, not versioned.flags & _READ_ONLY
-    else:
+    elif _is_named(capsule, b"dltensor"):
         tensor = _Tensor.from_address(_address(capsule, b"dltensor"))
+    else:
+        raise launch_error("array-protocol", f"__dlpack__ of {type(value).__name__} gives no DLPack capsule")
     name = _element(tensor)
     rank = tensor.ndim
     shape = tuple(tensor.shape[i] for i in range(rank))
