@@ -18,6 +18,7 @@ class SlotKind(StrEnum):
     EXTENT = "extent"
     STRIDE = "stride"  # in elements
     SCALAR = "scalar"
+    TENSOR_MAP = "tensor map"  # 128 bytes, by value; behind all of the above
     ERROR = "error"  # the address of the record of a failed check, the last of all (see CheckSite)
 
 
@@ -26,13 +27,17 @@ class ParamSlot:
     """One expanded argument: 8 bytes on the host, of which a scalar fills the low `dtype.bytes`.
 
     `parameter`: the index among the kernel's arguments (parameters in order, without the constants).
-    `axis`: of an extent or a stride. `dtype`: an element type's name, of the array or the scalar.
+    `axis`: of an extent or a stride. `dtype`: an element type's name, of the array or the scalar. `order`, `box` and
+    `swizzle`: of a tensor map, see `dialects.tensor_map`.
     """
 
     parameter: int
     kind: SlotKind
     axis: int = 0
     dtype: str = "i64"
+    order: tuple[int, ...] = ()
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,7 @@ def _attribute(kernel: KernelOp, name: str, default: int) -> int:
 def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
     """The kernel's expanded arguments."""
     from tileopt.dialects.dtypes import DTYPES
+    from tileopt.dialects.tensor_map import tensor_maps
     from tileopt.dialects.tile_types import ViewType
 
     names: dict[Attribute, str] = {d.ir: name for name, d in reversed(DTYPES.items())}
@@ -252,6 +253,9 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
             slots += [ParamSlot(index, SlotKind.STRIDE, axis) for axis in range(type_.rank)]
         else:
             slots.append(ParamSlot(index, SlotKind.SCALAR, dtype=names[type_]))
+    for found in tensor_maps(kernel):
+        kind = SlotKind.TENSOR_MAP
+        slots.append(ParamSlot(found.parameter, kind, 0, found.dtype, found.order, found.box, found.swizzle))
     if check_sites(kernel):
         slots.append(ParamSlot(len(kernel.function_type.inputs.data), SlotKind.ERROR))
     return tuple(slots)

@@ -31,6 +31,7 @@ class ArraySpec:
     `unit_axis`: the axis whose stride is 1 element, or None.
     `shape_div`, `stride_div`: for each axis a power of two up to 16 that divides the extent or the stride in elements.
     `small`: every byte offset inside the array fits in 31 bits.
+    `regular`: strides are positive and below 2**40 bytes, extents below 2**31: what a tensor map can describe.
     """
 
     dtype: str
@@ -40,6 +41,7 @@ class ArraySpec:
     shape_div: tuple[int, ...] = ()
     stride_div: tuple[int, ...] = ()
     small: bool = False
+    regular: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +126,9 @@ class KernelDefinition(Protocol):
 
 
 @irdl_attr_definition
-class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]):
-    """`#tile.contract<align = 16, unit = 1, shape = [16, 1], stride = [16, 1], small>`: facts of one array parameter.
+class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool, bool]]):
+    """`#tile.contract<align = 16, unit = 1, shape = [16, 1], stride = [16, 1], small, regular>`: facts of one array
+    parameter, the last two where they hold.
 
     `unit = -1`: no axis is known to have stride 1. `shape`, `stride`: divisors. See `ArraySpec`.
     """
@@ -133,7 +136,7 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
     name = "tile.contract"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[int, int, tuple[int, ...], tuple[int, ...], bool]:
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int, int, tuple[int, ...], tuple[int, ...], bool, bool]:
         def number() -> int:
             return parser.parse_integer(allow_boolean=False, allow_negative=True)
 
@@ -157,9 +160,12 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
             parser.parse_punctuation(",")
             field("stride")
             stride = numbers()
-            small = parser.parse_optional_punctuation(",") is not None
-            if small:
-                parser.parse_characters("small")
+            small = regular = False
+            if parser.parse_optional_punctuation(","):
+                small = parser.parse_optional_characters("small") is not None
+                if not small or parser.parse_optional_punctuation(","):
+                    parser.parse_characters("regular")
+                    regular = True
         for value in (align, *shape, *stride):
             if value < 1 or value & (value - 1):
                 parser.raise_error(f"alignment and divisors are powers of two, got {value}", start)
@@ -168,11 +174,11 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
                 "shape and stride name each axis once, and unit is one of them or -1",
                 start,
             )
-        return align, unit, shape, stride, small
+        return align, unit, shape, stride, small, regular
 
     def print_parameter(self, printer: Printer) -> None:
-        align, unit, shape, stride, small = self.data
-        tail = ", small" if small else ""
+        align, unit, shape, stride, small, regular = self.data
+        tail = ", small" * small + ", regular" * regular
         printer.print_string(f"<align = {align}, unit = {unit}, shape = {list(shape)}, stride = {list(stride)}{tail}>")
 
     @property
@@ -195,6 +201,10 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
     def small(self) -> bool:
         return self.data[4]
 
+    @property
+    def regular(self) -> bool:
+        return self.data[5]
+
     @staticmethod
     def of(spec: ArraySpec) -> ContractAttr:
         ones = (1,) * spec.rank
@@ -206,5 +216,6 @@ class ContractAttr(Data[tuple[int, int, tuple[int, ...], tuple[int, ...], bool]]
                 spec.shape_div or ones,
                 spec.stride_div or ones,
                 spec.small,
+                spec.regular,
             )
         )

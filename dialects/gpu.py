@@ -36,6 +36,8 @@ from tileopt.dialects.checks import (
     string,
 )
 from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.gpu_mbarrier import MbarrierOps
+from tileopt.dialects.gpu_tma import TmaOps
 from tileopt.dialects.gpu_wgmma import WgmmaOps
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -160,5 +162,14 @@ class CpAsyncWait(IRDLOperation):
             raise VerifyException(f"pending counts groups, it is not {self.pending.value.data}")
 
 
-GpuOps: list[type[Operation]] = [MmaSync, LdMatrix, CpAsync, CpAsyncCommit, CpAsyncWait, *WgmmaOps]
+GpuOps: list[type[Operation]] = [
+    MmaSync,
+    LdMatrix,
+    CpAsync,
+    CpAsyncCommit,
+    CpAsyncWait,
+    *WgmmaOps,
+    *MbarrierOps,
+    *TmaOps,
+]
 Gpu = Dialect("gpu", GpuOps, [])

@@ -452,13 +452,26 @@ class ShuffleXor(IRDLOperation):
 @irdl_op_definition
 class Barrier(IRDLOperation):
     """All threads of the block meet; their accesses to memory before it are seen after it. With `proxy`, also by units
-    that reach shared memory past the threads (wgmma, bulk copies)."""
+    that reach shared memory past the threads (wgmma, bulk copies).
+
+    With `id` (1 to 15; the whole block's is 0) only so many `threads` meet, whole warps, those that come to it.
+    """
 
     name = "simt.barrier"
     proxy = opt_prop_def(UnitAttr)
+    id = opt_prop_def(integer("id"))
+    threads = opt_prop_def(integer("threads"))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        if (self.id is None) != (self.threads is None):
+            raise VerifyException("a barrier of some threads has both an id and their number")
+        if self.id is not None and not 1 <= self.id.value.data <= 15:
+            raise VerifyException(f"a barrier of some threads has an id from 1 to 15, not {self.id.value.data}")
+        if self.threads is not None and (self.threads.value.data < 1 or self.threads.value.data % WARP_SIZE):
+            raise VerifyException(f"whole warps meet, not {self.threads.value.data} threads")
 
 
 @irdl_op_definition

@@ -9,7 +9,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
-from tileopt.backends.nvidia import copies, dot, floats, mathlib, memory, module, shared, sync, tensor, warp, wgmma
+from tileopt.backends.nvidia import (
+    copies,
+    dot,
+    floats,
+    mathlib,
+    mbarrier,
+    memory,
+    module,
+    shared,
+    sync,
+    tensor,
+    tma,
+    warp,
+    wgmma,
+)
 from tileopt.backends.nvidia.allowed import INTRINSICS
 from tileopt.backends.nvidia.generation import NvidiaTarget
 from tileopt.dialects.simt import Kernel
@@ -28,6 +42,8 @@ def _handlers() -> dict[type[Operation], Handler]:
         **tensor.HANDLERS,
         **wgmma.HANDLERS,
         **copies.HANDLERS,
+        **mbarrier.HANDLERS,
+        **tma.HANDLERS,
         **dot.HANDLERS,
         **warp.HANDLERS,
         **mathlib.HANDLERS,

@@ -9,6 +9,7 @@ from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Output, TargetBackend
 from tileopt.backends.llvm.faults import ERROR
 from tileopt.backends.llvm.values import View
+from tileopt.backends.nvidia import tma
 from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
@@ -117,6 +118,9 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             unit,
             align,
         )
+    for text in tma.parameters(emitter.kernel):
+        out.append(text)
+        size = -(-size // 64) * 64 + tma.MAP_BYTES
     if emitter.faults.any:
         out.append(f"{GLOBAL} align 8 {ERROR}")
         size += 8

@@ -15,6 +15,10 @@ def barrier(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, simt.Barrier)
     if op.proxy is not None:
         emitter.line('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() nounwind')
+    if op.id is not None and op.threads is not None:
+        callee = emitter.declare("void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)")
+        emitter.line(f"call void {callee}(i32 {op.id.value.data}, i32 {op.threads.value.data})")
+        return
     callee = emitter.declare("void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)")
     emitter.line(f"call void {callee}(i32 0)")
 

@@ -67,10 +67,15 @@ class Artifact:
         head, _, code = data.partition(b"\n")
         try:
             fields = json.loads(head)
-            params = tuple(ParamSlot(**{**slot, "kind": SlotKind(slot["kind"])}) for slot in fields.pop("params"))
+            params = tuple(map(_slot, fields.pop("params")))
             conditions = tuple(fields.pop("conditions"))
             checks = tuple(CheckSite(**site) for site in fields.pop("checks"))
             block = tuple(fields.pop("block"))
             return Artifact(**fields, params=params, conditions=conditions, checks=checks, block=block, code=code)
         except (ValueError, KeyError, TypeError):
             return None
+
+
+def _slot(fields: dict[str, Any]) -> ParamSlot:
+    lists = {name: tuple(fields[name]) for name in ("order", "box")}
+    return ParamSlot(**{**fields, **lists, "kind": SlotKind(fields["kind"])})

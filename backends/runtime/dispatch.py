@@ -92,6 +92,8 @@ class Dispatcher:
             words[slot] = pointer
         if plan.scalars:
             plan.write_scalars(buffer, flat)
+        if plan.maps:
+            plan.write_maps(buffer, pointers)
         if plan.device == HOST:
             if (stream is not None or streams.active) and self._host_stream(plan, buffer, extents, stream, flat):
                 return

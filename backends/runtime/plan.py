@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 _WIDTH = {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 
 
+MAP_BYTES = 128  # of a tensor map, which begins at a multiple of 64
+
+
 class ArgumentBuffer:
-    """One launch's arguments, 8 bytes each, and the addresses of the arguments, which is what CUDA asks for."""
+    """One launch's arguments, 8 bytes each, and the addresses of the arguments, which is what CUDA asks for.
 
-    __slots__ = ("_memory", "_pointers", "address", "params", "views", "words")
+    `map_slots`: the arguments that are tensor maps, which lie apart; `maps` are their bytes.
+    """
 
-    def __init__(self, template: bytes) -> None:
+    __slots__ = ("_far", "_memory", "_pointers", "address", "maps", "params", "views", "words")
+
+    def __init__(self, template: bytes, map_slots: Sequence[int] = ()) -> None:
         count = max(1, len(template) // 8)
         self._memory = (ctypes.c_uint64 * count)()
         self.address = ctypes.addressof(self._memory)
@@ -35,6 +41,14 @@ class ArgumentBuffer:
         self.views = {form: raw.cast(form) for form in _WIDTH}  # type: ignore[call-overload]
         self._pointers = (ctypes.c_uint64 * count)(*(self.address + 8 * i for i in range(count)))
         self.params = ctypes.addressof(self._pointers)
+        self.maps: list[memoryview] = []
+        if map_slots:
+            self._far = ctypes.create_string_buffer(MAP_BYTES * len(map_slots) + 64)
+            begin = -ctypes.addressof(self._far) % 64
+            for slot in map_slots:
+                self.maps.append(memoryview(self._far).cast("B")[begin : begin + MAP_BYTES])
+                self._pointers[slot] = ctypes.addressof(self._far) + begin
+                begin += MAP_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,24 @@ class ScalarWrite:
 
 def scalar_write(slot: int, position: int, parameter: Parameter, scalar: Scalar) -> ScalarWrite:
     return ScalarWrite(position, scalar.format, slot * 8 // _WIDTH[scalar.format], scalar.convert, parameter, scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class MapWrite:
+    """A tensor map among the arguments: `array` counts arrays in the order of the parameters; `encode` makes the map of
+    the array at an address. Maps are kept, since most programs use the same few arrays again."""
+
+    array: int
+    encode: Callable[[int], bytes]
+    made: dict[int, bytes] = field(default_factory=dict)
+
+    def at(self, pointer: int) -> bytes:
+        found = self.made.get(pointer)
+        if found is None:
+            if len(self.made) > 256:
+                self.made.clear()
+            found = self.made[pointer] = self.encode(pointer)
+        return found
 
 
 Run = Callable[[ArgumentBuffer, tuple[int, int, int], int], None]  # arguments, grid, CUDA stream
@@ -123,6 +155,8 @@ class Plan:
     conditions: tuple[Condition, ...]
     values: dict[str, Any]
     condition_scalars: tuple[tuple[str, int], ...]
+    map_slots: tuple[int, ...] = ()
+    maps: tuple[MapWrite, ...] = ()
     free: list[ArgumentBuffer] = field(default_factory=list)
     apart: set[tuple[int, int, int]] = field(default_factory=set)
 
@@ -151,7 +185,12 @@ class Plan:
         try:
             return self.free.pop()
         except IndexError:
-            return ArgumentBuffer(self.template)
+            return ArgumentBuffer(self.template, self.map_slots)
+
+    def write_maps(self, buffer: ArgumentBuffer, pointers: Sequence[int]) -> None:
+        """Writes the tensor maps of the arrays at these addresses."""
+        for view, write in zip(buffer.maps, self.maps, strict=True):
+            view[:] = write.at(pointers[write.array])
 
     def write_scalars(self, buffer: ArgumentBuffer, flat: Sequence[Any]) -> None:
         """Raises LaunchError for a value that its parameter does not hold."""

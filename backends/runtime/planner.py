@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from tileopt.backends.compiled import SlotKind
 from tileopt.backends.runtime import binding, specialise
 from tileopt.backends.runtime.arrays import HOST, ArrayInfo
 from tileopt.backends.runtime.binding import DEFAULT, BoundArray, BoundConst, BoundScalar
@@ -17,6 +18,7 @@ from tileopt.backends.runtime.grid import Grid, check_cpu, check_cuda, check_unu
 from tileopt.backends.runtime.placement import device_of, target_for
 from tileopt.backends.runtime.plan import (
     ArgumentBuffer,
+    MapWrite,
     Plan,
     Run,
     ScalarWrite,
@@ -181,7 +183,18 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         conditions=tuple(compile_condition(text) for text in artifact.conditions),
         values=values,
         condition_scalars=tuple((w.parameter.name, w.position) for w in writes),
+        map_slots=tuple(at for at, slot in enumerate(artifact.params) if slot.kind is SlotKind.TENSOR_MAP),
+        maps=_maps(artifact, {index[b.parameter.name]: (i, info) for i, (b, info) in enumerate(arrays)}, device),
     )
+
+
+def _maps(artifact: Artifact, arrays: dict[int, tuple[int, ArrayInfo]], device: int) -> tuple[MapWrite, ...]:
+    found = [slot for slot in artifact.params if slot.kind is SlotKind.TENSOR_MAP]
+    if not found:
+        return ()
+    from tileopt.backends.nvidia.tensor_maps import encoder
+
+    return tuple(MapWrite(arrays[s.parameter][0], encoder(s, arrays[s.parameter][1], device)) for s in found)
 
 
 def _grid_check(artifact: Artifact, on_gpu: bool) -> Callable[[Grid], None]:

@@ -14,6 +14,7 @@ from tileopt.dialects.diagnostics import shown
 DIVISOR = (16, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1)
 _SMALL = 1 << 31
 _MOST = (1 << 63) - 1
+_FARTHEST = 1 << 40  # bytes of a stride in a tensor map (cuTensorMapEncodeTiled)
 
 
 def launch_strides(info: ArrayInfo) -> tuple[tuple[int, ...], int | None]:
@@ -48,6 +49,10 @@ def array_spec(info: ArrayInfo) -> ArraySpec:
         tuple(DIVISOR[s & 15] for s in strides),
         # A broadcast axis is long and reaches nowhere.
         -_SMALL < low and high < _SMALL and all(n < _SMALL for n in info.shape),
+        all(
+            n < _SMALL and (n < 2 or 0 < s * info.itemsize < _FARTHEST)
+            for n, s in zip(info.shape, strides, strict=True)
+        ),
     )
 
 
@@ -119,7 +124,8 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         raise launch_error("signature", f"{given}: no array has so many bytes, 2^63 or more")
     small = total is not None and total * itemsize(name) < _SMALL
     unit = len(extents) - 1 if extents else None
-    return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small)
+    regular = all(extent is None or extent < _SMALL for extent in extents)
+    return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small, regular)
 
 
 def _short(digits: str) -> str:

@@ -36,6 +36,11 @@ class FakeCuda:
         "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT",
     )
     CUpointer_attribute = _constants("CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL")
+    CUtensorMapDataType = _constants("CU_TENSOR_MAP_DATA_TYPE_BFLOAT16", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32")
+    CUtensorMapSwizzle = _constants("CU_TENSOR_MAP_SWIZZLE_NONE", "CU_TENSOR_MAP_SWIZZLE_128B")
+    CUtensorMapInterleave = _constants("CU_TENSOR_MAP_INTERLEAVE_NONE")
+    CUtensorMapL2promotion = _constants("CU_TENSOR_MAP_L2_PROMOTION_L2_256B")
+    CUtensorMapFloatOOBfill = _constants("CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE")
     CUfunction_attribute = _constants("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUevent_flags = SimpleNamespace(CU_EVENT_DEFAULT=0, CU_EVENT_DISABLE_TIMING=2)
@@ -48,6 +53,9 @@ class FakeCuda:
         self.launches: list[tuple[Any, ...]] = []
         self.functions: dict[int, tuple[int, bytes, str]] = {}  # handle -> context, image, name
         self.attributes: list[tuple[Any, ...]] = []
+        self.maps: list[tuple[Any, ...]] = []  # what was encoded
+        self.map_words: list[list[int]] = []  # the first two words of each map that was launched with
+        self.map_arguments: tuple[int, ...] = ()  # which arguments are maps
         self.memory: dict[int, Any] = {}
         self.foreign: dict[int, int] = {}  # addresses of other frameworks -> device
         self.words = 3
@@ -58,6 +66,14 @@ class FakeCuda:
     @staticmethod
     def CUstream(handle: int) -> int:
         return handle
+
+    @staticmethod
+    def cuuint64_t(value: int) -> int:
+        return value
+
+    @staticmethod
+    def cuuint32_t(value: int) -> int:
+        return value
 
     @staticmethod
     def CUevent(handle: int) -> int:
@@ -141,8 +157,16 @@ class FakeCuda:
             return (CUresult.CUDA_ERROR_INVALID_HANDLE,)
         addresses = (ctypes.c_uint64 * self.words).from_address(params)
         words = [ctypes.c_uint64.from_address(a).value for a in addresses]
+        for at in self.map_arguments:
+            assert addresses[at] % 64 == 0
+            self.map_words.append(list((ctypes.c_uint64 * 16).from_address(addresses[at]))[:2])
         self.launches.append((name, (gx, gy, gz), (bx, by, bz), shared, stream, words))
         return (OK,)
+
+    def cuTensorMapEncodeTiled(self, kind: str, rank: int, pointer: int, *more: Any) -> Any:
+        self.maps.append((kind, rank, pointer, *more))
+        held = (ctypes.c_uint64 * 16)(pointer, *([len(self.maps)] * 15))
+        return OK, SimpleNamespace(getPtr=lambda: ctypes.addressof(held), held=held)
 
     # ---- memory: the host's ----
 

@@ -75,6 +75,7 @@ class FakeKernel:
     conditions: tuple[str, ...] = ()
     source: str = "1"
     shared_bytes: int = 0
+    maps: tuple[ParamSlot, ...] = ()
     builds: list[dict[str, Spec]] = field(default_factory=list)
 
     def build(self, signature: Mapping[str, Spec]) -> Any:
@@ -101,7 +102,7 @@ def slots_of(signature: Mapping[str, Spec]) -> tuple[ParamSlot, ...]:
 def compile_fake(definition: FakeKernel, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
     """In place of `specialise.compile_kernel`."""
     definition.build(signature)
-    slots = slots_of(signature)
+    slots = (*slots_of(signature), *definition.maps)
     words = "\n".join(
         f"  %s{i} = getelementptr i64, ptr %slots, i64 {i}\n  %w{i} = load i64, ptr %s{i}\n"
         f"  %q{i} = getelementptr i64, ptr %out, i64 {i}\n  store i64 %w{i}, ptr %q{i}"

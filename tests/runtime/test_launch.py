@@ -104,7 +104,7 @@ def test_launches_that_look_alike_share_code(launch: Any) -> None:
     for rows in (16, 32, 48):
         launch(kernel, (1,), words(), np.zeros((rows, 64), np.float32), 8)
     assert len(kernel.builds) == 1
-    assert kernel.builds[0]["x"] == ArraySpec("f32", 2, 16, 1, (16, 16), (16, 1), True)
+    assert kernel.builds[0]["x"] == ArraySpec("f32", 2, 16, 1, (16, 16), (16, 1), True, True)
     launch(kernel, (1,), words(), np.zeros((17, 64), np.float32), 8)  # another divisor of an extent
     launch(kernel, (1,), words(), np.zeros((16, 64), np.float64), 8)  # another element type
     launch(kernel, (1,), words(), np.zeros((16, 64), np.float32), 7)  # another divisor of a scalar

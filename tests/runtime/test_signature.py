@@ -79,6 +79,24 @@ def test_small_means_offsets_of_31_bits() -> None:
     assert not array_spec(ArrayInfo(1 << 20, (65536, 40000), (40000, 1), "f32", 4)).small
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides", "regular"),
+    [
+        ((8, 16), (16, 1), True),
+        ((1, 16), (-5, 1), True),  # a stride that addresses nothing
+        ((8, 16), (-16, 1), False),
+        ((8, 16), (0, 1), False),
+        ((8, 2**31), (2**31, 1), False),
+        ((8, 16), (2**38, 1), False),
+        ((8, 16), (2**38 - 1, 1), True),
+    ],
+)
+def test_regular_means_what_a_tensor_map_can_describe(
+    shape: tuple[int, ...], strides: tuple[int, ...], regular: bool
+) -> None:
+    assert array_spec(ArrayInfo(1 << 20, shape, strides, "f32", 4)).regular == regular
+
+
 X = (parameter("x"), parameter("n", "scalar"), parameter("K", "const", default=8))
 
 
@@ -88,14 +106,16 @@ def parsed(**given: object) -> dict[str, Any]:
 
 def test_signatures_as_text() -> None:
     assert parsed(x="f32[?]", n="i64") == {
-        "x": ArraySpec("f32", 1, 16, 0, (1,), (1,), False),
+        "x": ArraySpec("f32", 1, 16, 0, (1,), (1,), False, True),
         "n": ScalarSpec("i64"),
         "K": ConstSpec(8),
     }
-    assert parsed(x=" bf16[ ?, 128 ] ", n="i32", K=(1, 2))["x"] == ArraySpec("bf16", 2, 16, 1, (1, 16), (16, 1), False)
-    assert parsed(x="f32[?, 6, ?]", n="i32")["x"] == ArraySpec("f32", 3, 16, 2, (1, 2, 1), (2, 1, 1), False)
-    assert parsed(x="u8[12, 4]", n="i32")["x"] == ArraySpec("u8", 2, 16, 1, (4, 4), (4, 1), True)
-    assert parsed(x="f32[]", n="i32")["x"] == ArraySpec("f32", 0, 16, None, (), (), True)
+    assert parsed(x=" bf16[ ?, 128 ] ", n="i32", K=(1, 2))["x"] == ArraySpec(
+        "bf16", 2, 16, 1, (1, 16), (16, 1), False, True
+    )
+    assert parsed(x="f32[?, 6, ?]", n="i32")["x"] == ArraySpec("f32", 3, 16, 2, (1, 2, 1), (2, 1, 1), False, True)
+    assert parsed(x="u8[12, 4]", n="i32")["x"] == ArraySpec("u8", 2, 16, 1, (4, 4), (4, 1), True, True)
+    assert parsed(x="f32[]", n="i32")["x"] == ArraySpec("f32", 0, 16, None, (), (), True, True)
     given = ArraySpec("f16", 2)
     assert parsed(x=given, n=ScalarSpec("u8"))["x"] is given
 
