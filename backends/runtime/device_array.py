@@ -58,7 +58,7 @@ def _release(device: int, pointer: int) -> None:
 class DeviceArray:
     """An array in the memory of one CUDA device. Made by `tileopt.zeros`, `empty` and `asarray`."""
 
-    __slots__ = ("_info", "_key", "_memory")
+    __slots__ = ("__weakref__", "_info", "_key", "_memory")
 
     def __init__(self, info: ArrayInfo, memory: object) -> None:
         self._info = info
@@ -188,8 +188,17 @@ class DeviceArray:
         return self._view(pointer, tuple(shape), tuple(strides))
 
     def _view(self, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceArray:
+        check_moved(self)
         old = self._info
         return DeviceArray(ArrayInfo(pointer, shape, strides, old.dtype, old.itemsize, old.device), self._memory)
+
+
+def check_moved(value: Any) -> None:
+    """Raises OwnershipError where the array was given away by `tileopt.move`."""
+    from tileopt.backends.runtime import moves
+
+    if moves.MOVED:
+        moves.check([value])
 
 
 def _position(item: SupportsIndex, extent: int) -> int:
@@ -291,6 +300,7 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = "f32", device: Device = Non
 def asarray(value: Any, dtype: Any = None, device: Device = None) -> DeviceArray | AnyArray:
     """An array with the values of a NumPy array, a list or any array; no copy where it is there already."""
     where = place(device)
+    check_moved(value)
     import numpy as np
 
     from tileopt.dialects.dtypes import DTYPES
@@ -314,6 +324,7 @@ def to_numpy(value: Any) -> AnyArray:
     """The values of any array as a NumPy array: a copy from a GPU, which waits for the device; else no copy."""
     import numpy as np
 
+    check_moved(value)
     if isinstance(value, np.ndarray):
         return value
     reader = reader_for(value)

@@ -10,10 +10,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tileopt.backends.runtime import binding, defaults, streams
+from tileopt.backends.runtime import binding, defaults, moves, streams
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.backends.runtime.grid import Grid, normalise
+from tileopt.backends.runtime.moves import MOVED
 from tileopt.backends.runtime.plan import ArgumentBuffer, Plan
 from tileopt.backends.runtime.planner import Entry, Planner, inspect
 from tileopt.dialects.contracts import KernelDefinition
@@ -60,6 +61,8 @@ class Dispatcher:
             found = defaults.default_target() if target is None else defaults.resolve(target)
             entry = Entry.of(binding.bind(self.definition.parameters, args, kwargs, self.definition.name), found)
             state.entries[(wanted, defaults.generation, *map(type, flat), *kwargs)] = entry
+        if MOVED:
+            self._check_moved(entry, flat)
         pointers = []
         parts = []
         for position, read in entry.arrays:
@@ -110,6 +113,11 @@ class Dispatcher:
         state.fingerprint = fingerprint  # equal; the next look is by identity
         self._state = state
         return state
+
+    @staticmethod
+    def _check_moved(entry: Entry, flat: Sequence[Any]) -> None:
+        names = {b.position: b.parameter.name for b in entry.bound}
+        moves.check(flat, names.get)
 
     # ---- streams ----
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from tileopt.backends.runtime import moves
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.dialects.diagnostics import DeviceError
@@ -172,7 +173,7 @@ class Graph:
         self._stream: Stream | None = None
         self._executable: Any = None
         self._calls: list[Callable[[], None]] = []
-        self._kept: list[Any] = []
+        self._kept: list[Sequence[Any]] = []
 
     @contextmanager
     def capture(self, stream: Stream | None = None) -> Iterator[Graph]:
@@ -209,9 +210,9 @@ class Graph:
         """Keeps a launch on the CPU."""
         self._calls.append(call)
 
-    def keep(self, value: Any) -> None:
-        """Keeps an object alive as long as the graph."""
-        self._kept.append(value)
+    def keep(self, values: Sequence[Any]) -> None:
+        """Keeps the arguments of a launch alive as long as the graph."""
+        self._kept.append(values)
 
     def replay(self, stream: Stream | Any = None) -> None:
         """Runs the captured launches, on the stream that they were captured from or another."""
@@ -219,6 +220,9 @@ class Graph:
             raise launch_error(
                 "graph", "nothing was captured", help="launch kernels inside `with graph.capture(stream):`"
             )
+        if moves.MOVED:
+            for values in self._kept:
+                moves.check(values)
         if self._stream.device == HOST:
             for call in self._calls:
                 call()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tileopt.backends.runtime.defaults import set_default_target
     from tileopt.backends.runtime.device_array import DeviceArray, asarray, empty, to_numpy, zeros
     from tileopt.backends.runtime.engine import Engine
+    from tileopt.backends.runtime.moves import consumes, move
     from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
     from tileopt.dialects.diagnostics import (
         BoundsError,
@@ -42,6 +43,8 @@ _HOMES = {
     "empty": _RUNTIME + "device_array",
     "to_numpy": _RUNTIME + "device_array",
     "zeros": _RUNTIME + "device_array",
+    "consumes": _RUNTIME + "moves",
+    "move": _RUNTIME + "moves",
     "Event": _RUNTIME + "streams",
     "Graph": _RUNTIME + "streams",
     "Stream": _RUNTIME + "streams",
@@ -78,7 +81,9 @@ __all__ = [
     "asarray",
     "cdiv",
     "compile",
+    "consumes",
     "empty",
+    "move",
     "set_default_target",
     "simt",
     "synchronize",
