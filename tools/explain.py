@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tileopt.tools.options import UsageError
@@ -17,7 +18,7 @@ _HEADING = re.compile(r"^## `([^`]+)`\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Entry:
-    """One code's section of its family's page. The code `verify/*` stands for all of its family without a section."""
+    """One code's section of its family's page. `verify/*` stands for the codes of that beginning without a section."""
 
     code: str
     text: str
@@ -48,7 +49,7 @@ def find(code: str) -> Entry:
     family = code.partition("/")[0]
     page = _PAGES / f"{family}.md"
     found = {e.code: e for e in _sections(page)} if re.fullmatch(r"[a-z]+", family) and page.exists() else {}
-    entry = found.get(code) or (found.get(f"{family}/*") if "/" in code else None)
+    entry = found.get(code) or next((e for e in found.values() if fnmatchcase(code, e.code)), None)
     if entry is not None:
         return entry
     close = difflib.get_close_matches(code, [e.code for e in entries()], n=3)
