@@ -25,7 +25,7 @@ from tileopt.passes.safety.verify_ownership import unused_axes
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute, Operation, SSAValue
+    from xdsl.ir import Attribute, Operation
     from xdsl.passes import ModulePass
 
     from tileopt.dialects.kernel import KernelOp
@@ -282,7 +282,9 @@ def describe(module: ModuleOp) -> dict[str, object]:
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
         elif isinstance(op, elements):
-            accesses.append(_element_report(kernel, op, op.mem))
+            accesses.append(_element_report(kernel, op, memory_name(kernel, op.mem)))
+        elif isinstance(op, simt_thread.CheckIndex):
+            accesses.append(_element_report(kernel, op, op.array.data))
         elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
             atoms.append(op.atom.data)
         elif isinstance(op, simt.Dot):
@@ -302,14 +304,16 @@ def describe(module: ModuleOp) -> dict[str, object]:
     }
 
 
-def _element_report(kernel: KernelOp, op: Operation, memory: SSAValue) -> str:
-    """A line of the report on an access to one element."""
+_VERBS = {"simt.element_load": "load of", "simt.element_store": "store to", "simt.check_index": "part of"}
+
+
+def _element_report(kernel: KernelOp, op: Operation, name: str) -> str:
+    """A line of the report on an access to one element, or on a part of an array."""
     from tileopt.dialects.bounds import BoundsAttr
 
     place, bounds = location_of(op), op.properties.get("bounds")
     line = f"line {place.line}: " if place is not None else ""
-    verb = {"simt.element_load": "load of", "simt.element_store": "store to"}.get(op.name, "atomic on")
-    name = memory_name(kernel, memory)
+    verb = _VERBS.get(op.name, "atomic on")
     if not isinstance(bounds, BoundsAttr):
         return f"{line}{verb} {name}: checked on axes {list(tested_axes(op))} (not analysed)"
     axes = f" on axes {list(bounds.axes)}" if bounds.axes else ""

@@ -1,7 +1,8 @@
 """SGEMM of threads: what tests of indices cost, and what tiles in shared memory and registers give, beside cuBLAS.
 
 The naive forms, an element a thread: `tileopt` indexes plainly under a contract, `views` takes a row and a column,
-`checked` indexes plainly without a contract, and `CUDA C` is the same loop without any tests, compiled by NVRTC.
+`checked` indexes plainly without a contract, `unchecked` is its twin whose tests are dropped, and `CUDA C` is the same
+loop without any tests, compiled by NVRTC.
 """
 
 # ruff: noqa: B023  (each set of lambdas runs before its loop goes on)
@@ -20,7 +21,7 @@ from tileopt import simt
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "simt"))
 
-from sgemm import sgemm, sgemm_checked, sgemm_views
+from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
 from sgemm_tiled import sgemm_tiled
 
 Tensor = torch.Tensor
@@ -70,13 +71,14 @@ def sgemms(quick: bool) -> Iterator[Row]:
             a, b = torch.randn(n, n, device="cuda"), torch.randn(n, n, device="cuda")
             reference = a.double() @ b.double()
             grid = (simt.cdiv(n, 32), simt.cdiv(n, 8))
-            names = ["tileopt", "views", "checked", "CUDA C", "cuBLAS"]
+            names = ["tileopt", "views", "checked", "unchecked", "CUDA C", "cuBLAS"]
             outs = {name: torch.empty_like(a) for name in names}
             cublas: Launch = lambda: torch.mm(a, b, out=outs["cuBLAS"])  # noqa: E731
             rivals: dict[str, Launch] = {
                 "tileopt": lambda: sgemm[grid](a, b, outs["tileopt"]),
                 "views": lambda: sgemm_views[grid](a, b, outs["views"]),
                 "checked": lambda: sgemm_checked[grid](a, b, outs["checked"]),
+                "unchecked": lambda: sgemm_unchecked[grid](a, b, outs["unchecked"]),
             }
             if naive_c is not None:
                 launch_c = naive_c

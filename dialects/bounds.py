@@ -12,13 +12,14 @@ from xdsl.utils.exceptions import VerifyException
 
 
 class Outcome(StrEnum):
-    """From the cheapest to the dearest."""
+    """From the cheapest to the dearest, and what is no outcome of an analysis."""
 
     PROVED = "proved"  # no element of the access can be outside
     LAUNCH = "launch"  # true if a condition holds that the host checks once a launch
     HOISTED = "hoisted"  # a uniform test chooses between an unmasked and a masked path
     MASKED = "masked"  # outside elements read as padding and are not written
     CHECKED = "checked"  # each access is tested and traps
+    UNCHECKED = "unchecked"  # not proved, and the kernel's author asked that nothing be tested
 
 
 @irdl_attr_definition

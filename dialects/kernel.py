@@ -52,6 +52,7 @@ CLUSTER = "simt.cluster"  # array<i64: x, y, z>: blocks of a cluster
 REQUIRES = "simt.requires"  # array of strings: relations that the host checks at each launch; see `requires`
 GRID_RANK = "simt.grid_rank"  # axes that the grid may have
 MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
+CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
 MANUAL_BARRIERS = "simt.manual_barriers"  # the source says where threads meet: no pass adds barriers
 
 
@@ -98,6 +99,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     REQUIRES: ("an array of strings", _is_strings),
     GRID_RANK: ("1, 2 or 3", _integer(lambda n: 1 <= n <= 3)),
     MIN_ARCH: ("a string", lambda value: isinstance(value, StringAttr)),
+    CHECKS: ('"unchecked" or "denied"', lambda v: isinstance(v, StringAttr) and v.data in ("unchecked", "denied")),
     MANUAL_BARRIERS: ("true or false", _is_flag),
 }
 

@@ -3,7 +3,7 @@
 Memory is an array (`!tile.view`) or a tile in shared memory (`!tile.buffer`); indices are i64. An access carries
 `bounds`, what elide-bounds found out about it; without it, or where it says `checked`, the thread tests its index and
 a test that fails stops the kernel with an error at the host. The other outcomes of a tile access have no meaning here
-but `proved` and `launch`: an element has no tail to mask.
+but `proved`, `launch` and `unchecked`: an element has no tail to mask.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tileopt.dialects.tile_types import Access, BufferType, ViewType
 
 I64 = eq(i64)
 MEMORY = BaseAttr(ViewType) | BaseAttr(BufferType)
-ELEMENT_OUTCOMES = (Outcome.PROVED, Outcome.LAUNCH, Outcome.CHECKED)
+ELEMENT_OUTCOMES = (Outcome.PROVED, Outcome.LAUNCH, Outcome.CHECKED, Outcome.UNCHECKED)
 
 
 class _ThreadQuery(IRDLOperation):
@@ -78,7 +78,7 @@ def check_access(memory: Attribute, indices: int, element: Attribute, bounds: Bo
 
 def check_outcome(bounds: BoundsAttr | None) -> None:
     if bounds is not None and bounds.outcome not in ELEMENT_OUTCOMES:
-        raise VerifyException(f"an element is proved, launch or checked, not {bounds.outcome}")
+        raise VerifyException(f"an element is proved, launch, checked or unchecked, not {bounds.outcome}")
 
 
 @irdl_op_definition

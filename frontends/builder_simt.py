@@ -111,6 +111,8 @@ class SimtBuilder(Warps):
             result[names.CLUSTER] = DenseArrayBase.from_list(i64, (*contract.cluster, 1, 1)[:3])
         if contract.min_arch is not None:
             result[names.MIN_ARCH] = StringAttr(contract.min_arch)
+        if contract.unchecked or contract.deny_checks:
+            result[names.CHECKS] = StringAttr("unchecked" if contract.unchecked else "denied")
         required = self.requirements()
         if required:
             result[names.REQUIRES] = ArrayAttr([StringAttr(text) for text in required])

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tileopt.dialects.diagnostics import LaunchError
+from tileopt.dialects.diagnostics import LaunchError, call_site
 from tileopt.frontends.engine import engine
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Kernel(ABC):
         raise LaunchError(
             "launch/no-grid",
             f"the kernel '{self.name}' is called without a grid",
-            location=self.location,
+            location=call_site(),
             help=f"say how many blocks run it: {self.name}[(blocks,)](...)",
         )
 

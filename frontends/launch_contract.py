@@ -18,7 +18,8 @@ _ARCH = re.compile(r"sm_\d{2,3}a?\Z|cpu\Z")
 @dataclass(frozen=True, slots=True)
 class LaunchContract:
     """`block`: the extents of the block, x first, or None where each launch says them; `grid_rank`: the grid's axes,
-    or None where each launch may have as many as it likes; `requires`: relations as in `requires`."""
+    or None where each launch may have as many as it likes; `requires`: relations as in `requires`; `unchecked`: no
+    index is tested; `deny_checks`: an index that would need a test is an error."""
 
     block: Extents | None = None
     grid_rank: int | None = None
@@ -28,6 +29,8 @@ class LaunchContract:
     min_arch: str | None = None
     cluster: Extents | None = None
     requires: tuple[Any, ...] = ()
+    unchecked: bool = False
+    deny_checks: bool = False
 
     @property
     def threads(self) -> int | None:
@@ -43,6 +46,8 @@ def make_contract(
     min_arch: Any = None,
     cluster: Any = None,
     requires: Any = (),
+    unchecked: Any = False,
+    deny_checks: Any = False,
 ) -> LaunchContract:
     """The contract that a decorator's arguments say. Raises CompileError (`kernel/contract`)."""
     min_blocks: int | None = None
@@ -68,6 +73,11 @@ def make_contract(
         requires = (requires,)
     if not isinstance(requires, Sequence):
         raise _wrong(f"requires is a list of relations, not {shown(requires)}")
+    for name, flag in (("unchecked", unchecked), ("deny_checks", deny_checks)):
+        if type(flag) is not bool:
+            raise _wrong(f"{name} is True or False, not {shown(flag)}")
+    if unchecked and deny_checks:
+        raise _wrong("unchecked drops the tests that deny_checks refuses: give one of them")
     return LaunchContract(
         made,
         grid_rank,
@@ -77,6 +87,8 @@ def make_contract(
         min_arch,
         None if cluster is None else extents_of(cluster, "cluster", MAX_CLUSTER),
         tuple(requires),
+        unchecked,
+        deny_checks,
     )
 
 

@@ -167,6 +167,8 @@ class _Session:
         with self.timer.measure("Parser"), guarded("the parser"):
             module = parse_module(ctx, text, name)
         target = _target(module, options.target)
+        if options.deny_checks:
+            _deny_checks(module)
         runner.verify(module)
         runner.run(self.passes, module)
         if options.emit == "mlir":
@@ -210,6 +212,18 @@ def _target(module: ModuleOp, default: str | None) -> str | None:
         error.location = error.location or location_of(module)
         raise
     return named.data
+
+
+def _deny_checks(module: ModuleOp) -> None:
+    """Says of each kernel of threads that no test of an index may be left."""
+    from xdsl.dialects.builtin import StringAttr
+
+    from tileopt.dialects.kernel import CHECKS
+    from tileopt.dialects.simt import Kernel
+
+    for op in module.walk():
+        if isinstance(op, Kernel):
+            op.attributes[CHECKS] = StringAttr("denied")
 
 
 def _about(options: Options) -> str | None:

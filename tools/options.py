@@ -32,6 +32,7 @@ class Options(argparse.Namespace):
     split_input_file: bool
     verify_diagnostics: bool
     verify_each: bool
+    deny_checks: bool
     allow_unregistered_dialect: bool
     print_ir_before_all: bool
     print_ir_after_all: bool
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "--split-input-file", action="store_true", help="take what lies between '// -----' lines as files of their own"
     )
     flag("--verify-diagnostics", action="store_true", help="check diagnostics against '// expected-error {{...}}'")
+    flag("--deny-checks", action="store_true", help="indices of threads that are not proved inside are errors")
     flag("--verify-each", type=_boolean, default=True, metavar="BOOL", help="verify after each pass (true)")
     flag("--no-verify-each", dest="verify_each", action="store_false", help="verify the input only")
     flag("--allow-unregistered-dialect", action="store_true", help="accept ops that nothing defines")

@@ -40,7 +40,7 @@ def tested_axes(op: Operation) -> tuple[int, ...]:
 
 
 def _needs_test(bounds: BoundsAttr | None) -> bool:
-    return bounds is None or bounds.outcome not in (Outcome.PROVED, Outcome.LAUNCH)
+    return bounds is None or bounds.outcome is Outcome.CHECKED
 
 
 def memory_name(kernel: KernelOp, memory: SSAValue) -> str:

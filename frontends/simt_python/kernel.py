@@ -170,6 +170,8 @@ def kernel(
     min_arch: str | None = None,
     cluster: int | Sequence[int] | None = None,
     requires: str | Sequence[str] = (),
+    unchecked: bool = False,
+    deny_checks: bool = False,
     fma: bool = True,
     fast_math: bool = False,
 ) -> Callable[[Callable[..., Any]], SimtKernel]: ...
@@ -184,6 +186,8 @@ def kernel(
     min_arch: str | None = None,
     cluster: int | Sequence[int] | None = None,
     requires: str | Sequence[str] = (),
+    unchecked: bool = False,
+    deny_checks: bool = False,
     fma: bool = True,
     fast_math: bool = False,
 ) -> SimtKernel | Callable[[Callable[..., Any]], SimtKernel]:
@@ -192,11 +196,15 @@ def kernel(
     The contract: `block`, the threads of a block, x first (without it each launch says it: `kernel[grid, block]`);
     `grid_rank`, the axes a grid may have; `max_block`, or `launch_bounds=(threads, blocks at once)`; `shared_bytes` of
     dynamic shared memory; `min_arch`, such as "sm_80"; `cluster`, the blocks of a cluster; `requires`, relations such
-    as "len(x) == len(out)" that each launch is checked for and that proofs build on.
+    as "len(x) == len(out)" that each launch is checked for and that proofs build on. `deny_checks`: an index that is
+    not proved is an error (`bounds/unproved`). `unchecked`: no index is tested, and one that is outside reads and
+    writes whatever is there.
 
     Errors: `kernel/contract`, `kernel/hint`, `contract/...` for a relation, `kernel/annotation`, `source/missing`.
     """
-    contract = make_contract(block, grid_rank, max_block, launch_bounds, shared_bytes, min_arch, cluster, requires)
+    contract = make_contract(
+        block, grid_rank, max_block, launch_bounds, shared_bytes, min_arch, cluster, requires, unchecked, deny_checks
+    )
     hints = make_hints(fma=fma, fast_math=fast_math)
 
     def make(function: Callable[..., Any]) -> SimtKernel:

@@ -4,7 +4,8 @@ proved: what is accessed is inside its array whenever the access runs. Of tiles,
 whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path; masked: the
 tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements, checked:
 the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch contract
-that would prove it, where one does. With `deny-checks` an access that needs a test is an error.
+that would prove it, where one does. With `deny-checks`, or where the kernel's `simt.checks` is "denied", an access that
+needs a test is an error; where it is "unchecked", the access ends unchecked: nothing is tested.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.diagnostics import BoundsError, location_of
+from tileopt.dialects.kernel import CHECKS
 from tileopt.dialects.simt_thread import CheckIndex
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
@@ -42,8 +44,11 @@ class ElideBounds(ModulePass):
                     access.bounds = outcome(facts, access)
             elif isinstance(kernel, simt.Kernel):
                 facts = analyse(kernel)
+                checks = kernel.attributes.get(CHECKS)
+                word = checks.data if isinstance(checks, StringAttr) else ""
+                left = Outcome.UNCHECKED if word == "unchecked" else Outcome.CHECKED
                 for element in elements(kernel):
-                    element.bounds = element_outcome(facts, element, self.deny_checks)
+                    element.bounds = element_outcome(facts, element, self.deny_checks or word == "denied", left)
 
 
 def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
@@ -59,8 +64,13 @@ def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
     return BoundsAttr((kind, tuple(axis.index for axis in left), reason))
 
 
-def element_outcome(facts: KernelFacts, element: Element, deny_checks: bool = False) -> BoundsAttr:
-    """The bounds of one access to an element, or of a test of an index. Raises BoundsError where none may be left."""
+def element_outcome(
+    facts: KernelFacts, element: Element, deny_checks: bool = False, unproved: Outcome = Outcome.CHECKED
+) -> BoundsAttr:
+    """The bounds of one access to an element, or of a test of an index. Raises BoundsError where none may be left.
+
+    `unproved`: the outcome where no proof is found.
+    """
     if isinstance(element, CheckIndex):
         name, found = element.array.data, [length_axis(facts, element)]
     else:
@@ -81,7 +91,7 @@ def element_outcome(facts: KernelFacts, element: Element, deny_checks: bool = Fa
         )
     if all(relations):
         reason += f"; requires {' and '.join(helpful)} proves it"
-    return BoundsAttr((Outcome.CHECKED, tuple(axis.index for axis in left), reason))
+    return BoundsAttr((unproved, tuple(axis.index for axis in left), reason))
 
 
 def _proved(name: str, found: list[Axis]) -> BoundsAttr:

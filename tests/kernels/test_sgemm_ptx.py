@@ -18,7 +18,7 @@ from tileopt.dialects.target import get_target
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
 
-from sgemm import sgemm, sgemm_checked, sgemm_views
+from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
 from sgemm_tiled import sgemm_tiled
 
 MATRICES = {"a": "f32[?,?]", "b": "f32[?,?]", "c": "f32[?,?]"}
@@ -30,8 +30,8 @@ def ptx_of(kernel: Any, target: str, **constants: int) -> str:
     return text
 
 
-def without_tests(kernel: Any, target: str) -> str:
-    """The kernel's PTX if each access were proved: the passes' findings are overruled, which the language cannot do."""
+def overruled(kernel: Any, target: str) -> str:
+    """The kernel's PTX if each access were proved: the passes' findings are overruled, without a word to them."""
     compiled = kernel.compile(target, **MATRICES)
     module = kernel.fixed().build(compiled.signature)
 
@@ -72,13 +72,22 @@ def test_the_contract_leaves_no_test_in_the_loop(target: str) -> None:
     for body in loops(ptx):
         assert sum("setp" in one for one in body) == 1, body  # the loop's own
         assert sum(one.startswith("@ bra") for one in body) == 1, body
-    assert ptx == without_tests(sgemm, target)
+    assert ptx == overruled(sgemm, target)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_contract_is_as_good_as_no_tests(target: str) -> None:
-    twin = without_tests(sgemm_checked, target)
+    twin = ptx_of(sgemm_unchecked, target)
+    assert twin == overruled(sgemm_checked, target)
     assert ptx_of(sgemm, target) == twin.replace("sgemm_checked", "sgemm")
+
+
+def test_unchecked_is_said_in_the_report() -> None:
+    unchecked = sgemm_unchecked.compile("cpu", **MATRICES).report["bounds"]
+    checked = sgemm_checked.compile("cpu", **MATRICES).report["bounds"]
+    assert [line.replace("unchecked on", "checked on") for line in unchecked] == checked
+    assert sum(": unchecked on axes" in line for line in unchecked) == 2
+    assert not any(": unchecked" in line for line in checked)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -101,8 +110,17 @@ def test_tiles_are_read_four_at_a_time() -> None:
     assert ptx.count("ld.shared") == ptx.count("ld.shared.v4") == 16
 
 
+FORMS = {
+    "plain": sgemm,
+    "views": sgemm_views,
+    "checked": sgemm_checked,
+    "unchecked": sgemm_unchecked,
+    "tiled": sgemm_tiled,
+}
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 1), (17, 33, 50), (70, 131, 9)])
-@pytest.mark.parametrize("kernel", [sgemm, sgemm_views, sgemm_checked, sgemm_tiled], ids=lambda k: k.name)
+@pytest.mark.parametrize("kernel", FORMS.values(), ids=FORMS)
 def test_products(device: Device, rng: np.random.Generator, kernel: Any, shape: tuple[int, int, int]) -> None:
     m, n, k = shape
     a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)

@@ -216,3 +216,10 @@ simt.kernel @k() attributes {simt.threads = 2048} {
 simt.kernel @k() attributes {simt.shared_bytes = -4} {
   simt.return
 }
+
+// -----
+
+// expected-error@+1 {{simt.checks is "unchecked" or "denied", not "maybe"}}
+simt.kernel @k() attributes {simt.checks = "maybe"} {
+  simt.return
+}

@@ -25,7 +25,7 @@
 // -----
 
 %x, %i = "test.op"() : () -> (!tile.view<?xf32, shared>, i64)
-// expected-error@+1 {{an element is proved, launch or checked, not masked}}
+// expected-error@+1 {{an element is proved, launch, checked or unchecked, not masked}}
 %a = simt.element_load %x[%i] {bounds = #tile.bounds<masked [0]>} : !tile.view<?xf32, shared> -> f32
 
 // -----

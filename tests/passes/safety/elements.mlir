@@ -120,3 +120,16 @@ simt.kernel @owners(%a: !tile.view<?xf32, owned>, %w: !tile.view<?xf32, owned>, 
   }
   simt.return
 }
+
+// -----
+
+// The author asked for no tests: what is proved is so all the same.
+// CHECK-LABEL: simt.kernel @unchecked
+// CHECK: simt.element_load %x[%n] {bounds = #tile.bounds<unchecked [0] "n may be negative along axis 0 of x">}
+// CHECK: simt.element_load %x[%c3] {bounds = #tile.bounds<proved []
+simt.kernel @unchecked(%x: !tile.view<8xf32, shared> {tile.name = "x"}, %n: i64 {tile.name = "n"}) attributes {simt.block = array<i64: 32, 1, 1>, simt.checks = "unchecked"} {
+  %c3 = arith.constant 3 : i64
+  %v = simt.element_load %x[%n] : !tile.view<8xf32, shared> -> f32
+  %w = simt.element_load %x[%c3] : !tile.view<8xf32, shared> -> f32
+  simt.return
+}

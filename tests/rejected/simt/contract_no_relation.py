@@ -1,0 +1,14 @@
+"""A number is not a relation."""
+
+from tileopt import simt
+
+
+@simt.kernel(block=64, requires=["len(x)"])
+#                                ^ error: contract/relation: not a comparison
+def k(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):
+    i = simt.thread_index()
+    if i < len(out):
+        out[i] = x[i]
+
+
+k.compile("cpu", x="f32[?]", out="f32[?]")

@@ -1,0 +1,13 @@
+"""A grid-stride loop whose step is one thread too short."""
+
+from tileopt import simt
+
+
+@simt.kernel(block=64)
+def k(out: simt.DisjointSlice["f32", 1]):
+    i = simt.thread_index()
+    for j in range(i, len(out), 63 * simt.grid_dim()):
+        out[j] = 1.0  # error: ownership/overlapping-stores: both write
+
+
+k.compile("cpu", out="f32[?]")
