@@ -12,6 +12,7 @@ integer arguments that a proof divides by are at least 1. For the report: `tile.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAttr, i64
@@ -79,7 +80,8 @@ def _named(kernel: KernelOp, sizes: Sizes) -> Sizes:
 
 
 def _require(kernel: KernelOp, positive: Sizes, used: set[int]) -> None:
-    """Adds to what a launch checks: that the sizes are at least 1, unless one block runs, which meets no other.
+    """Adds to what a launch checks: that the sizes are at least 1, unless one owner runs, which meets no other: one block
+    of tiles, or one thread.
 
     An unused axis 0 is checked so too; the runtime looks at axes 1 and 2 only where a launch uses them.
     """
@@ -87,10 +89,11 @@ def _require(kernel: KernelOp, positive: Sizes, used: set[int]) -> None:
     texts = [t.data for t in found.data if isinstance(t, StringAttr)] if isinstance(found, ArrayAttr) else []
     if 0 not in used:
         texts.append("grid[0] == 1")
+    alone = isinstance(kernel, tile.Kernel) or prod(kernel.block or (0,)) == 1
     for index, axis in sorted(positive):
         name = kernel.arg_name(index)
         size = name if axis < 0 else f"{name}.shape[{axis}]"
-        texts.append(f"{size} >= 1 or grid[0] * grid[1] * grid[2] <= 1")
+        texts.append(f"{size} >= 1" + (" or grid[0] * grid[1] * grid[2] <= 1" if alone else ""))
     if texts:
         kernel.attributes[REQUIRES] = ArrayAttr([StringAttr(t) for t in dict.fromkeys(texts)])
 

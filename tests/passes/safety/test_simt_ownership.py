@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from simt_tables import Program, check
+from simt_tables import Program, check, kernel_of
 
+from tileopt.backends.launch_conditions import launch_conditions
 from tileopt.passes.safety.verify_ownership import verify_kernel
 
 MEET, DATA, FOREIGN = "ownership/overlapping-stores", "ownership/data-dependent-store", "ownership/foreign-read"
@@ -107,6 +108,16 @@ PROGRAMS = {
         I + "if i < 1000 and i * i < len(out):\n    out[i * i] = 1.0  #!", MEET, ("cannot prove",)
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("block", "condition"), [(64, "n >= 1"), (1, "n >= 1 or grid[0] * grid[1] * grid[2] <= 1")]
+)
+def test_what_a_proof_divides_by_is_not_0(block: int, condition: str) -> None:
+    """With n = 0 all threads would store to one element; only where one thread runs, nobody is in its way."""
+    kernel = kernel_of(P(I + "if i < len(out):\n    out[i // n * n + i % n] = 1.0", contract=f"block={block}"))
+    verify_kernel(kernel)
+    assert launch_conditions(kernel) == (condition,)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
