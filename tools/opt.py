@@ -171,6 +171,12 @@ class _Session:
             _deny_checks(module)
         runner.verify(module)
         runner.run(self.passes, module)
+        if options.run:
+            from tileopt.tools.run_program import run_module
+
+            runner.run(parse_pipeline("verify-ownership"), module.clone())
+            with guarded("--run"):
+                return run_module(module, target or "cpu", options)
         if options.emit == "mlir":
             return runner.print(module).encode("utf-8", "backslashreplace")
         if target is None:

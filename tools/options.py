@@ -29,6 +29,9 @@ class Options(argparse.Namespace):
     target: str | None
     emit: str
     output: str
+    run: bool
+    entry: str | None
+    arg: list[str]
     split_input_file: bool
     verify_diagnostics: bool
     verify_each: bool
@@ -49,6 +52,10 @@ class Options(argparse.Namespace):
 def parse_options(argv: Sequence[str]) -> Options:
     """Read the command line. Raises UsageError."""
     options = _parser().parse_intermixed_args(_with_values(argv), Options())
+    if options.run and (options.emit != "mlir" or options.verify_diagnostics or options.split_input_file):
+        raise UsageError("usage", "--run runs one module: it goes with no --emit, --split-input-file or expectations")
+    if not options.run and (options.arg or options.entry is not None):
+        raise UsageError("usage", "--arg and --entry are of a program that runs", help="add --run")
     if options.emit != "mlir" and options.verify_diagnostics:
         raise UsageError("usage", "--verify-diagnostics checks what passes say: it goes with --emit mlir")
     return options
@@ -82,6 +89,18 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", metavar="NAME", help="what modules are compiled for where they do not say it themselves")
     add("--emit", choices=STAGES, default="mlir", help="what to write (mlir)")
     add("-o", dest="output", default="-", metavar="FILE", help="where to write it (standard output)")
+
+    running = parser.add_argument_group("running")
+    flag = running.add_argument
+    flag("--run", action="store_true", help="run the module's host program, on the CPU or --target's GPU")
+    flag("--entry", metavar="NAME", help="which stream.program (the only one, or @main)")
+    flag(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument of the program, by name or number: a number, FILE.npy, or random, iota, zeros, ones[:SHAPE]",
+    )
 
     checks = parser.add_argument_group("checking")
     flag = checks.add_argument

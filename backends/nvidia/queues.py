@@ -87,6 +87,13 @@ def order(ordinal: int, first: int, then: int) -> None:
         destroy_event(ordinal, event)
 
 
+def copy(ordinal: int, target: int, source: int, count: int, stream: int) -> None:
+    """Queues a copy from device memory to device memory."""
+    if count:
+        with current(ordinal):
+            call("copy on the device", "cuMemcpyDtoDAsync", target, source, count, _stream(stream))
+
+
 def begin_capture(ordinal: int, stream: int) -> None:
     mode = bindings().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
     with current(ordinal):

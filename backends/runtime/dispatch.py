@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tileopt.backends.runtime import binding, defaults, moves, streams
+from tileopt.backends.runtime import binding, defaults, moves, recording, streams
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.backends.runtime.grid import Grid, normalise
@@ -89,6 +89,8 @@ class Dispatcher:
             plan.check_grid(extents)
         if plan.conditions:
             self._check_conditions(plan, flat, extents)
+        if recording.noting and recording.is_open():
+            state.planner.note(entry, flat, plan, extents, stream or streams.current_stream())
         buffer = plan.buffer()
         words = buffer.words
         for slot, pointer in zip(plan.pointer_slots, pointers, strict=True):

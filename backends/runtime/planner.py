@@ -8,7 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from tileopt.backends.compiled import SlotKind
-from tileopt.backends.runtime import binding, specialise
+from tileopt.backends.runtime import binding, recording, specialise
 from tileopt.backends.runtime.arrays import HOST, ArrayInfo
 from tileopt.backends.runtime.binding import DEFAULT, BoundArray, BoundConst, BoundScalar
 from tileopt.backends.runtime.conditions import ArrayView, compile_condition
@@ -28,7 +28,8 @@ from tileopt.backends.runtime.plan import (
     template,
 )
 from tileopt.backends.runtime.signature import array_spec, launch_strides
-from tileopt.dialects.contracts import ConstSpec, KernelDefinition, Spec
+from tileopt.backends.runtime.streams import queue_of
+from tileopt.dialects.contracts import ConstSpec, KernelDefinition, ParamKind, Spec
 
 if TYPE_CHECKING:
     from tileopt.backends.runtime.artifact import Artifact
@@ -103,6 +104,24 @@ class Planner:
                     entry.plans.clear()
                 entry.plans[key] = plan
         return plan
+
+    def note(self, entry: Entry, flat: Sequence[Any], plan: Plan, grid: Grid, stream: Any) -> None:
+        """Writes a launch into the open recordings."""
+        infos = {b.parameter.name: b.reader.inspect(flat[b.position]) for b in entry.bound if isinstance(b, BoundArray)}
+        arrays = [(b, infos[b.parameter.name]) for b in entry.bound if isinstance(b, BoundArray)]
+        signature = _signature(entry, flat, arrays)
+        arguments: list[recording.ArrayArgument | recording.ScalarArgument] = []
+        for b in entry.bound:
+            name = b.parameter.name
+            if isinstance(b, BoundArray):
+                writes = b.parameter.kind is not ParamKind.IN
+                arguments.append(recording.ArrayArgument(name, infos[name], writes, flat[b.position]))
+            elif isinstance(b, BoundScalar):
+                value = b.default if b.position == DEFAULT else flat[b.position]
+                arguments.append(recording.ScalarArgument(name, b.scalar.dtype, value))
+        if stream is None and plan.stream_of is not None:
+            stream = plan.stream_of()
+        recording.launched(queue_of(stream), self._definition, signature, arguments, grid, stream)
 
     def _load(self, signature: dict[str, Spec], target: Target, device: int) -> tuple[Artifact, Callable[[], Run]]:
         """The artifact, and what makes a launcher of it."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from tileopt.backends.runtime import moves
+from tileopt.backends.runtime import moves, recording
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.dialects.diagnostics import DeviceError
@@ -67,6 +67,8 @@ class Stream:
 
     def synchronize(self) -> None:
         """Waits for all work on the stream."""
+        if recording.noting:
+            recording.waited(queue_of(self), None)
         if self.device != HOST:
             from tileopt.backends.nvidia import queues
 
@@ -74,6 +76,8 @@ class Stream:
 
     def wait(self, event: Event) -> None:
         """Work queued from now on waits for the event."""
+        if recording.noting:
+            recording.waited(queue_of(self), event)
         if self.device != HOST and event.handle:
             from tileopt.backends.nvidia import queues
 
@@ -86,6 +90,10 @@ class Stream:
         event = Event("cpu" if self.device == HOST else self.device)
         event.record(self)
         return event
+
+    def recording(self) -> recording.Recording:
+        """Notes what is launched on this stream in a `with` block: see `tileopt.Recording`."""
+        return recording.Recording(queue_of(self))
 
     def __enter__(self) -> Stream:
         global active
@@ -119,6 +127,8 @@ class Event:
     def record(self, stream: Stream | Any = None) -> None:
         """Stands for all that is on the stream by now (by default the current one)."""
         self._recorded = True
+        if recording.noting:
+            recording.recorded(queue_of(stream or current_stream()), self)
         if self.device == HOST:
             self._time = time.perf_counter()
             return
@@ -174,6 +184,7 @@ class Graph:
         self._executable: Any = None
         self._calls: list[Callable[[], None]] = []
         self._kept: list[Sequence[Any]] = []
+        self._recording = recording.Recording()
 
     @contextmanager
     def capture(self, stream: Stream | None = None) -> Iterator[Graph]:
@@ -189,8 +200,9 @@ class Graph:
         if on_gpu:
             queues.begin_capture(stream.device, stream.handle)
         stream.graph = self
+        self._recording = recording.Recording(queue_of(stream))
         try:
-            with stream:
+            with stream, self._recording:
                 yield self
         except BaseException:
             self._calls.clear()
@@ -205,6 +217,10 @@ class Graph:
             self._executable = queues.instantiate(stream.device, captured)
             weakref.finalize(self, _quietly, queues.destroy_executable, stream.device, self._executable).atexit = False
         self._stream = stream
+
+    def ir(self) -> str:
+        """The captured launches as a module of the stream dialect: see `tileopt.Recording.ir`."""
+        return self._recording.ir()
 
     def add(self, call: Callable[[], None]) -> None:
         """Keeps a launch on the CPU."""
@@ -262,6 +278,15 @@ def handle_of(stream: Any) -> int:
         f"{type(stream).__name__} is no stream",
         help="pass a tileopt.Stream, a stream of PyTorch or CuPy, or a handle as int",
     )
+
+
+def queue_of(stream: Any) -> recording.Queue:
+    """What tells a stream's work apart from that of others."""
+    if stream is None:
+        return 0
+    if isinstance(stream, Stream) and stream.device == HOST:
+        return id(stream)
+    return handle_of(stream)
 
 
 def synchronize(device: int | str | None = None) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tileopt.backends.runtime.device_array import DeviceArray, asarray, empty, to_numpy, zeros
     from tileopt.backends.runtime.engine import Engine
     from tileopt.backends.runtime.moves import consumes, move
+    from tileopt.backends.runtime.recording import Recording
     from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
     from tileopt.dialects.diagnostics import (
         BoundsError,
@@ -45,6 +46,7 @@ _HOMES = {
     "zeros": _RUNTIME + "device_array",
     "consumes": _RUNTIME + "moves",
     "move": _RUNTIME + "moves",
+    "Recording": _RUNTIME + "recording",
     "Event": _RUNTIME + "streams",
     "Graph": _RUNTIME + "streams",
     "Stream": _RUNTIME + "streams",
@@ -73,6 +75,7 @@ __all__ = [
     "KernelTypeError",
     "LaunchError",
     "OwnershipError",
+    "Recording",
     "Stream",
     "Target",
     "TargetError",
