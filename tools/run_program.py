@@ -44,10 +44,10 @@ def arguments(program: Program, given: Sequence[str]) -> list[Any]:
     for index, argument in enumerate(block.args):
         hint = argument.name_hint
         name = str(index) if hint is None or hints.count(hint) > 1 else hint
-        text = values.pop(str(index) if str(index) in values else name, None)
-        if text is None:
+        value_text = values.pop(str(index) if str(index) in values else name, None)
+        if value_text is None:
             raise UsageError("usage", f"%{name}, a {argument.type}, has no value", help=f"--arg {name}=VALUE: {_FORMS}")
-        found.append(_value(text, argument.type, index))
+        found.append(_value(value_text, argument.type, index))
     if values:
         raise UsageError("usage", f"the program has no argument {', '.join(values)}")
     return found

@@ -17,7 +17,7 @@ from tileopt.dialects import stream
 from tileopt.dialects.diagnostics import CompileError, OwnershipError, UnsupportedError, location_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.stream import BufferType, Mode
-from tileopt.dialects.tile_types import ViewType
+from tileopt.dialects.tile_types import Access, ViewType
 from tileopt.passes.safety.host_state import HostState
 from tileopt.passes.safety.verify_ownership import unused_axes
 
@@ -221,7 +221,7 @@ def _check_signature(op: stream.Launch, kernel: KernelOp) -> None:
         if isinstance(want, ViewType) and isinstance(value.type, BufferType):
             if not value.type.fits(want):
                 raise refuse(f"{parameter} of @{name} is {want}, got {value.type}", "pass a buffer of that type")
-            if want.owned and mode is Mode.BORROW:
+            if want.access.data != Access.SHARED and mode is Mode.BORROW:
                 raise refuse(f"@{name} writes {parameter}, which is only borrowed here", "pass it with 'own' or 'move'")
         elif want != value.type:
             raise refuse(f"{parameter} of @{name} is {want}, got {value.type}", "pass a value of that type")
