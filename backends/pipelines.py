@@ -46,6 +46,7 @@ PASSES = (
     "assign-layouts",
     "fold-layouts",
     "lower-tile-to-simt",
+    "chain-products",  # while a release still says of which iteration
     "lower-pipe",
     # Fences must see which allocations share memory.
     "allocate-onchip",

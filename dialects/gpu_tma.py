@@ -1,7 +1,8 @@
 """The bulk tensor copies (TMA) of the gpu dialect: one thread starts the copy of a whole tile.
 
 A tile is a `!tile.buffer` whose layout the copy engine knows (see `tensor_map`); a tile of several panels is several
-copies. What lies outside the array is zero in the tile, and is not written to the array. Offsets are in elements.
+copies. What lies outside the array is zero in the tile, and is not written to the array, whatever `bounds` says.
+Offsets are in elements.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tileopt.dialects.checks import check_tile, integer
+from tileopt.dialects.checks import BOUNDS, check_bounds, check_tile, integer
 from tileopt.dialects.gpu_mbarrier import check_barriers
 from tileopt.dialects.tensor_map import unfit_tile
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -52,6 +53,7 @@ class TmaLoad(IRDLOperation):
     buffer = operand_def(BufferType)
     barriers = operand_def(BufferType)
     index = operand_def(I64)
+    bounds = opt_prop_def(BOUNDS)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -61,6 +63,7 @@ class TmaLoad(IRDLOperation):
 
     def verify_(self) -> None:
         _check(self.view, len(self.offsets), self.buffer)
+        check_bounds(self.bounds, len(self.offsets))
         check_barriers(self.barriers.type)
 
 
@@ -72,12 +75,14 @@ class TmaStore(IRDLOperation):
     buffer = operand_def(BufferType)
     view = operand_def(ViewType)
     offsets = var_operand_def(I64)
+    bounds = opt_prop_def(BOUNDS)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$buffer `,` $view `[` $offsets `]` attr-dict `:` type($buffer) `,` type($view)"
 
     def verify_(self) -> None:
         _check(self.view, len(self.offsets), self.buffer)
+        check_bounds(self.bounds, len(self.offsets))
         assert isinstance(self.view.type, ViewType)
         if not self.view.type.owned:
             raise VerifyException(f"a store to {self.view.type}, which is not owned")

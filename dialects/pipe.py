@@ -3,14 +3,15 @@
 A channel has S slots; a slot holds one or more tiles in shared memory. Iteration `i` uses slot `i mod S`:
 acquire (the slot is free again), copy (start moving), commit (this slot's copies are complete as a group),
 wait (the group has arrived: gives the tiles), release (its readers are done). On sm_80 that becomes cp.async groups,
-on sm_90 and later mbarriers.
+on sm_90 and later mbarriers. Roles are warps of one block that do different work at the same time and share nothing
+but channels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, i1, i64
 from xdsl.ir import (
     Attribute,
     Dialect,
@@ -26,8 +27,10 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -35,7 +38,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import IsTerminator, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.checks import BOUNDS, PADDING, check_bounds, check_padding, check_tile, check_vector, integer
@@ -123,10 +126,16 @@ class Commit(_SlotOp):
 
 
 @irdl_op_definition
-class Release(_SlotOp):
-    """The slot's tiles are not read any more."""
+class Release(IRDLOperation):
+    """The slot's tiles are not read any more; nothing happens where `where` does not hold."""
 
     name = "pipe.release"
+    channel = operand_def(ChannelType)
+    iteration = operand_def(I64)
+    where = opt_operand_def(eq(i1))
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$channel `[` $iteration `]` (`where` $where^)? attr-dict `:` type($channel)"
 
 
 @irdl_op_definition
@@ -190,5 +199,40 @@ class Wait(IRDLOperation):
             raise VerifyException(f"pending counts groups, it is not {self.pending.value.data}")
 
 
-PipeOps: list[type[Operation]] = [Channel, Acquire, Copy, Commit, Wait, Release]
+@irdl_op_definition
+class EndRole(IRDLOperation):
+    """Ends a role's work; stands last in its region."""
+
+    name = "pipe.end_role"
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class Roles(IRDLOperation):
+    """Two roles run side by side. The consumers are the block's first `warps` warps and do the kernel's work; the
+    producer, one thread of a warpgroup of its own, fills channels. The registers that a thread of each role may have:
+    `consumer_registers`, `producer_registers`; `blocks` of them fit in a multiprocessor."""
+
+    name = "pipe.roles"
+    warps = prop_def(integer("warps"))
+    consumer_registers = prop_def(integer("consumer_registers"))
+    producer_registers = prop_def(integer("producer_registers"))
+    blocks = prop_def(integer("blocks"))
+    consumers = region_def("single_block")
+    producer = region_def("single_block")
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `consumers` $consumers `producer` $producer"
+
+    def verify_(self) -> None:
+        warps = self.warps.value.data
+        if not 4 <= warps <= 28 or warps % 4:
+            raise VerifyException(f"consumers are 1 to 7 whole warpgroups of 4 warps, not {warps} warps")
+        for region in self.regions:
+            if not isinstance(region.block.last_op, EndRole):
+                raise VerifyException("a role ends with pipe.end_role")
+
+
+PipeOps: list[type[Operation]] = [Channel, Acquire, Copy, Commit, Wait, Release, Roles, EndRole]
 Pipe = Dialect("pipe", PipeOps, [ChannelType])

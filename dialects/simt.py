@@ -73,6 +73,7 @@ from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
 I64 = eq(i64)
 FRAGMENT = BaseAttr(VectorType)
 THREADS = "simt.threads"  # kernel attribute: threads of a block
+WORKERS = "simt.workers"  # kernel attribute: how many threads, from the first, hold fragments, where not all do
 SHARED_BYTES = "simt.shared_bytes"  # kernel attribute: static shared memory, set by allocate-onchip
 
 

@@ -109,6 +109,7 @@ class Target:
     `unaligned_vectors`: such an access needs no alignment, and may lie outside the array in part.
     `banked`: shared memory has banks, whose conflicts swizzles avoid.
     `tile_registers`: where a tile takes more of each thread, a block gets more warps (None: never).
+    `register_file`: registers of a multiprocessor.
     `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
     """
 
@@ -121,6 +122,7 @@ class Target:
     max_threads: int = 1024
     shared_bytes: int = 48 * 1024
     registers: int = 255
+    register_file: int = 65536
     vector_bytes: int = 16
     unaligned_vectors: bool = False
     banked: bool = True

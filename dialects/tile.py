@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
+    UnitAttr,
     i32,
     i64,
 )
@@ -164,7 +165,8 @@ class Load(IRDLOperation):
 
 @irdl_op_definition
 class Store(IRDLOperation):
-    """Writes the tile at the element offsets; elements outside the array are not written."""
+    """Writes the tile at the element offsets; elements outside the array are not written. `bulk`: the copy engine does
+    it, by way of shared memory."""
 
     name = "tile.store"
     value = operand_def(TensorType)
@@ -172,6 +174,7 @@ class Store(IRDLOperation):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    bulk = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"

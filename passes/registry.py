@@ -28,6 +28,7 @@ _PASSES = {
     "assign-layouts": "tileopt.passes.layout.assign_layouts",
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
     "lower-tile-to-simt": "tileopt.passes.lowering.lower_tile_to_simt",
+    "chain-products": "tileopt.passes.lowering.chain_products",
     "lower-pipe": "tileopt.passes.lowering.lower_pipe",
     "insert-fences": "tileopt.passes.lowering.insert_fences",
     "allocate-onchip": "tileopt.passes.lowering.allocate_onchip",

@@ -87,7 +87,7 @@ def writer(emitter: Emitter, layout: Layout) -> str | None:
     """
     mask = layout.replica_lanes | layout.replica_warps << len(layout.lanes)
     threads = layout.threads
-    while threads < emitter.threads:
+    while threads < emitter.workers:
         mask |= threads
         threads *= 2
     if not mask:

@@ -21,7 +21,7 @@ from tileopt.backends.llvm import types
 from tileopt.backends.llvm.faults import Faults
 from tileopt.backends.llvm.values import Buffer, Fragment, Value, View
 from tileopt.dialects.diagnostics import CompileError, UnsupportedError, location_of
-from tileopt.dialects.simt import THREADS, Kernel
+from tileopt.dialects.simt import THREADS, WORKERS, Kernel
 
 FMA, FAST_MATH, NUM_WARPS = "tile.fma", "tile.fast_math", "tile.num_warps"
 
@@ -92,6 +92,7 @@ class Emitter:
         self.fast_math = flag(kernel, FAST_MATH, False)
         threads = kernel.attributes.get(THREADS)
         self.threads = threads.value.data if isinstance(threads, IntegerAttr) else 32
+        self.workers = kernel.integer(WORKERS) or self.threads  # those that hold fragments
 
     # --- text ------------------------------------------------------------------------------------------------------
 

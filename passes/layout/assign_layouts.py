@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -38,6 +39,7 @@ from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.invariants import demand
 from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
+from tileopt.passes.layout.bulk_stores import panels_of
 from tileopt.passes.layout.classes import ValueClasses, collect
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
 from tileopt.passes.layout.register_limits import check_registers
@@ -304,7 +306,9 @@ class _Assigner:
             shape = tile_shape(op.source.type)
             return [(0, coalesced(shape, tuple(range(len(shape))), 1, self.num_warps))]
         if isinstance(op, tile.Store) and self.worse(self.current(op.value), self.access(op), op.view):
-            return [(0, self.access(op))]
+            if panels_of(op, self.current(op.value), self.target) is None:
+                return [(0, self.access(op))]
+            op.bulk = UnitAttr()
         return []
 
     def natural_result(self, op: Operation) -> Layout | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, Pure, get_effects
 
-from tileopt.dialects import gpu, simt
+from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
@@ -67,6 +67,22 @@ def accesses(op: Operation) -> Iterator[Access]:
             assert isinstance(op.target.type, BufferType)
             yield _global_access(op.view, op.offsets, op.target.type.get_shape(), op.layout, False)
             yield from _shared(op.target, True, op.layout)
+        case gpu_wgmma.Wgmma():
+            for operand in (op.a, op.b):
+                if isinstance(operand.type, BufferType):
+                    yield from _shared(operand, False, None)
+        case gpu_tma.TmaStore():
+            assert isinstance(op.buffer.type, BufferType)
+            yield from _shared(op.buffer, False, None)
+            places = tuple(map(linear_form, op.offsets))
+            yield Access(op.view, True, places, op.buffer.type.get_shape())
+        case (
+            gpu_tma.TmaLoad()
+            | gpu_mbarrier.MbarrierInit()
+            | gpu_mbarrier.MbarrierArrive()
+            | gpu_mbarrier.MbarrierWait()
+        ):
+            return  # ordered by barriers in memory
         case _:
             yield from _by_effects(op)
 

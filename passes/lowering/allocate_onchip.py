@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import simt
+from tileopt.dialects import gpu_tma, simt
 from tileopt.dialects.diagnostics import Location, TargetError, location_of
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DYNAMIC_SHARED, MANUAL_BARRIERS
@@ -28,9 +28,11 @@ from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.intervals import Interval
 from tileopt.passes.lowering.accesses import bytes_of, slots_of
-from tileopt.passes.lowering.lifetimes import lifetimes
+from tileopt.passes.lowering.lifetimes import lifetimes, uses_of
 
 ALIGNMENT = 16  # of the widest access of one thread
+_BULK = (gpu_tma.TmaLoad, gpu_tma.TmaStore)
+_BULK_ALIGNMENT = 128  # of what these fill or empty
 _MOST_ALIGNMENT = 1024  # of what is swizzled: the largest pattern that hardware knows
 _RESIDENT = 8  # blocks of a multiprocessor that shared memory should leave room for before tiles share bytes
 _SHOWN = 5  # tiles that an error lists
@@ -83,7 +85,7 @@ def alignment_of(op: simt.AllocShared) -> int:
     assert isinstance(type_, BufferType)
     layout = type_.shared_layout
     if not layout.bits:
-        return ALIGNMENT
+        return _BULK_ALIGNMENT if any(isinstance(use, _BULK) for use in uses_of(op)) else ALIGNMENT
     pattern = (bit_width(type_.element_type) // 8) << (layout.base + layout.shift + layout.bits)
     return min(_MOST_ALIGNMENT, max(ALIGNMENT, pattern))
 

@@ -23,6 +23,7 @@ from tileopt.dialects.tile import ReduceKind
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.assign_layouts import unit_reshape
 from tileopt.passes.layout.buffers import staged_layout
+from tileopt.passes.lowering.bulk_store import lower_bulk_store
 from tileopt.passes.lowering.lower_tile_to_simt import STRUCTURE, Lowering, Rule, fragment_type
 
 
@@ -53,6 +54,9 @@ def lower_load(state: Lowering, op: Operation) -> None:
 
 def lower_store(state: Lowering, op: Operation) -> None:
     assert isinstance(op, tile.Store)
+    if op.bulk is not None:
+        lower_bulk_store(state, op)
+        return
     state.emit(
         simt.FragmentStore,
         [state.value(v) for v in op.operands],

@@ -15,7 +15,8 @@ Asynchronous copies: `gpu.cp_async` races with what comes before it as an ordina
 it counts from the `gpu.cp_async_wait` that covers its group; to read its tile without such a wait is an error in what
 emitted it, which no barrier mends.
 
-Where the kernel has units that read shared memory past its threads (wgmma), every barrier orders those too (`proxy`).
+Where the kernel has units that read shared memory past its threads (wgmma, bulk copies), every barrier orders those
+too (`proxy`). In a role only the role's threads meet.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import gpu, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.kernel import MANUAL_BARRIERS
 from tileopt.dialects.verifier import walk
 from tileopt.passes.lowering.accesses import Access, accesses, conflict
+from tileopt.passes.lowering.lower_roles import ROLE
 from tileopt.passes.lowering.seen_from_loops import after_iteration, after_loop, first_slot, in_terms_of
+
+ROLE_BARRIER = 1  # the hardware's barrier that the consumers meet at; 0 is the block's
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,12 @@ def insert_fences(kernel: simt.Kernel) -> None:
         for region in op.regions:
             for block in region.blocks:
                 analysis.drop_doubled(block)
-    if any(isinstance(op, gpu_wgmma.Wgmma) for op in ops):
-        for op in walk(kernel):
-            if isinstance(op, simt.Barrier):
+    past_threads = any(isinstance(op, gpu_wgmma.Wgmma | gpu_tma.TmaStore) for op in ops)
+    for op in walk(kernel):
+        if isinstance(op, simt.Barrier):
+            if past_threads:
                 op.proxy = UnitAttr()
+            _of_role(op)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +258,17 @@ class _Fences:
                 fresh = True
             elif not isinstance(op, gpu.CpAsyncCommit):
                 fresh = False
+
+
+def _of_role(barrier: simt.Barrier) -> None:
+    """Of a barrier in a role only the role's threads are told."""
+    around = barrier.parent_op()
+    while around is not None:
+        threads = around.attributes.get(ROLE)
+        if isinstance(threads, IntegerAttr):
+            barrier.id, barrier.threads = IntegerAttr(ROLE_BARRIER, i64), threads
+            return
+        around = around.parent_op()
 
 
 def _insert_barrier(before: Operation) -> None:

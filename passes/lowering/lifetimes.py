@@ -1,7 +1,8 @@
 """From where to where in the program each allocation of shared memory holds what may still be read.
 
 Control flow is structured, so a lifetime is an interval of the text. It begins with the first access and ends with
-the last, and covers all of a loop in which memory made outside it is used.
+the last, and covers all of a loop in which memory made outside it is used. What the copy engine fills or empties, and
+the barriers that it arrives at, are in use as long as the kernel runs: it works beside the program.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tileopt.dialects import gpu, simt
+from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, simt
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
@@ -26,13 +27,13 @@ def lifetimes(kernel: simt.Kernel) -> dict[simt.AllocShared, Interval]:
     found: dict[simt.AllocShared, Interval] = {}
     for op in order.number:
         if isinstance(op, simt.AllocShared):
-            uses = list(_uses(op))
+            uses = list(uses_of(op))
             if uses:
                 found[op] = _lifetime(op, uses, order, waits)
     return found
 
 
-def _uses(alloc: simt.AllocShared) -> Iterator[Operation]:
+def uses_of(alloc: simt.AllocShared) -> Iterator[Operation]:
     """The ops that read or write the allocation, or hand it on through control flow."""
     seen: set[SSAValue] = set()
     pending: list[SSAValue] = [alloc.result]
@@ -71,7 +72,18 @@ def _refuse_carried(alloc: simt.AllocShared, user: Operation) -> None:
         )
 
 
+_BESIDE = (
+    gpu_tma.TmaLoad,
+    gpu_tma.TmaStore,
+    gpu_mbarrier.MbarrierInit,
+    gpu_mbarrier.MbarrierArrive,
+    gpu_mbarrier.MbarrierWait,
+)
+
+
 def _lifetime(alloc: simt.AllocShared, uses: list[Operation], order: Order, waits: list[int]) -> Interval:
+    if any(isinstance(op, _BESIDE) for op in uses):
+        return Interval(0, len(order.number))
     home = _home(alloc, uses)
     life = order.around(uses, home)
     arrivals = [_arrival(op, home, order, waits) for op in uses if isinstance(op, gpu.CpAsync)]

@@ -7,6 +7,8 @@ barriers that make them visible to the others and keep a slot from being filled 
 release need no code. A copy that the hardware cannot make asynchronously (its elements do not lie side by side in
 the array and the tile for 4 bytes, or it pads with something else than zero), and every copy on a target without
 asynchronous ones, goes through registers at the same point of the program. Behind the loop all groups are waited for.
+
+In a kernel with roles a channel is a ring with barriers of its own, see `lower_roles`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.layout.access import memory_order, unit_axis
+from tileopt.passes.lowering.lower_roles import RoleLowering, roles_of
 from tileopt.passes.lowering.slot_counters import SlotCounters
 
 MIN_COPY_BYTES, MAX_COPY_BYTES = 4, 16  # of cp.async
@@ -48,6 +51,13 @@ def lower_pipe(kernel: simt.Kernel) -> None:
     ops = [op for op in walk(kernel) if isinstance(op, _LOWERED)]
     if not ops:
         return
+    roles = roles_of(kernel)
+    if roles is not None:
+        split = RoleLowering(kernel, roles)
+        for op in (*ops, roles):
+            split.lower(op)
+        _erase([*ops, roles])
+        return
     threads = kernel.attributes.get(simt.THREADS)
     assert isinstance(threads, IntegerAttr)
     lowering = _Lowering(target_of(kernel), max(1, threads.value.data // WARP_SIZE))
@@ -57,6 +67,10 @@ def lower_pipe(kernel: simt.Kernel) -> None:
         for op in ops:
             if isinstance(op, pipe.Channel):
                 _drain(op)
+    _erase(ops)
+
+
+def _erase(ops: list[Operation]) -> None:
     for op in reversed(ops):
         assert op.parent is not None
         op.parent.erase_op(op)

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import simt, tile
+from tileopt.dialects import pipe, simt, tile
 from tileopt.dialects.encodings import layout_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Target, target_of
@@ -65,6 +65,7 @@ class Lowering:
         self.values: dict[SSAValue, SSAValue] = {}
         self.block = Block()
         self.at: Operation = kernel  # the op being lowered: new ops take its location
+        self.bulk_stores = False  # whether copies may be reading shared memory
         warps = kernel.attributes.get(NUM_WARPS)
         self.num_warps = warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps
 
@@ -167,12 +168,24 @@ def renamed(op_type: type[Operation]) -> Rule:
     return rule
 
 
+def lower_end(state: Lowering, op: Operation) -> None:
+    """The end of the kernel, or of a role."""
+    from tileopt.passes.lowering.bulk_store import finish
+
+    finish(state)
+    if isinstance(op, tile.Return):
+        state.emit(simt.Return, [])
+    else:
+        state.take_over(op)
+
+
 STRUCTURE: dict[type[Operation], Rule] = {
     arith.ConstantOp: lower_constant,
     tile.Bid: renamed(simt.BlockId),
     tile.NumBlocks: renamed(simt.GridDim),
     tile.Dim: renamed(simt.Dim),
     tile.Splat: renamed(simt.Splat),
-    tile.Return: renamed(simt.Return),
+    tile.Return: lower_end,
+    pipe.EndRole: lower_end,
     scf.YieldOp: Lowering.take_over,
 }

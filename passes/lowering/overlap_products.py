@@ -18,11 +18,18 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from tileopt.dialects import gpu, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_mbarrier, gpu_wgmma, simt
 from tileopt.dialects.verifier import walk
 
 # What other threads, or earlier groups of the unit, are met at.
-MEETINGS = (simt.Barrier, gpu.CpAsyncWait, gpu_wgmma.Wgmma, gpu_wgmma.WgmmaWait)
+MEETINGS = (
+    simt.Barrier,
+    gpu.CpAsyncWait,
+    gpu_wgmma.Wgmma,
+    gpu_wgmma.WgmmaWait,
+    gpu_mbarrier.MbarrierWait,
+    gpu_mbarrier.MbarrierArrive,
+)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ different arguments do not overlap; the host checks it.
 
 The channel has `tile.num_stages` slots, or as many as the target likes, fewer where shared memory or the trip count
 is too small; with fewer than two the loop stays as it is.
+
+Where the target's copy engine can make all the copies of a kernel, nothing is done early: channels stand where the
+loads stood, and the kernel is marked for `split-roles`, whose producer runs ahead (see `bulk_channels`).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -29,12 +32,18 @@ from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType, ViewType
 from tileopt.passes.intervals import Order
 from tileopt.passes.layout.buffers import staged_layout
+from tileopt.passes.layout.bulk_stores import store_bytes
+from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
+from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
+from tileopt.passes.schedule.role_budget import WARPGROUP, role_budget, shared_room
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
 # Shared memory that is left for what later passes put there: partial results of reductions across warps.
 RESERVED_BYTES = 2048
+MOST_SLOTS = 6  # what more could hide is hidden
+ROLES = "pipe.roles"  # kernel attribute: a producer of its own fills the channels
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,8 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
     target = target_of(kernel)
     if not target.has(Feature.CP_ASYNC):
         return
+    if specialise(kernel, loops, target, stages):
+        return
     wanted = target.default_stages if stages is None else stages
     for loop in reversed(loops):  # an inner loop stands after the one around it
         streams = find_streams(loop)
@@ -63,6 +74,50 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
             slots = _slots(kernel, loop, streams, wanted, target)
             if slots >= 2:
                 rewrite(loop, streams, slots)
+
+
+def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stages: int | None) -> bool:
+    """Makes channels for a producer of its own, where each load that a loop stages can be a bulk copy."""
+    warps = kernel.attributes.get(NUM_WARPS)
+    if not (target.has(Feature.TMA) and target.has(Feature.SETMAXNREG)) or not isinstance(warps, IntegerAttr):
+        return False
+    count = warps.value.data
+    if count % WARPGROUP or 32 * (count + WARPGROUP) > target.max_threads or stages == 1:
+        return False
+    found: list[BulkLoop] = []
+    for loop in reversed(loops):
+        streams = find_streams(loop)
+        if streams:
+            bulk = bulk_loop(loop, streams, target)
+            if bulk is None:
+                return False
+            found.append(bulk)
+    if not found:
+        return False
+    budget = role_budget(target, count)
+    each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
+    room = shared_room(target, budget) - RESERVED_BYTES - _outside(kernel, found) - store_bytes(kernel, target)
+    slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
+    if slots < 2:
+        return False
+    for bulk in found:
+        rewrite_bulk(kernel, bulk, slots)
+    kernel.attributes[ROLES] = UnitAttr()
+    return True
+
+
+def _outside(kernel: tile.Kernel, found: list[BulkLoop]) -> int:
+    """Bytes of the tiles that are staged in another way, and of the largest computed operand's way to its product."""
+    own = {s.stage for bulk in found for s in bulk.streams}
+    staged = [op for op in kernel.walk() if isinstance(op, tile.Stage) and op not in own]
+    products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
+    return sum(staged_bytes(op.result.type) for op in staged) + max(map(_crossing, products), default=0)
+
+
+def _crossing(op: tile.Mma) -> int:
+    """Bytes that an operand which is computed may take on its way to the product."""
+    found = [v.type for v in (op.a, op.b) if isinstance(v.type, TensorType) and not isinstance(v.owner, tile.Unstage)]
+    return max((staged_bytes(BufferType.of(t.get_shape(), t.element_type)) for t in found), default=0)
 
 
 def _stages(kernel: tile.Kernel) -> int | None:
@@ -178,7 +233,7 @@ def _slots(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream], wanted: 
     trips = constant_trips(loop)
     slots = wanted if trips is None else min(wanted, trips)
     each = sum(staged_bytes(s.stage.result.type) for s in streams)
-    room = target.shared_bytes - RESERVED_BYTES - _elsewhere(kernel, loop, streams)
+    room = target.shared_bytes - RESERVED_BYTES - _elsewhere(kernel, loop, streams) - store_bytes(kernel, target)
     return min(slots, max(0, room) // each)
 
 
@@ -205,10 +260,7 @@ def _elsewhere(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream]) -> i
                 if uses and order.around([op, *uses], home).meets(during):
                     total += _bytes(op.results[0].type)
             case tile.Mma() if loop.is_ancestor(op):
-                for value in (op.a, op.b):
-                    if isinstance(value.type, TensorType) and not isinstance(value.owner, tile.Unstage):
-                        as_buffer = BufferType.of(value.type.get_shape(), value.type.element_type)
-                        crossing = max(crossing, staged_bytes(as_buffer))
+                crossing = max(crossing, _crossing(op))
     return total + crossing
 
 

@@ -2,10 +2,12 @@
 
 From: tile+pipe. To: tile+pipe. Invariant: roles share nothing but channels.
 
-All targets have one role so far: every warp copies, computes and stores, and the channels order each warp's own work.
-One role shares nothing with another, so the module is left as it is. What the invariant asks of one role is checked:
-a channel belongs to the kernel that makes it and is used there through `pipe` ops alone, so that a slice of the
-kernel may be cut off along it.
+In a kernel that `pipeline-loops` marked, a producer fills the channels and consumers do all else: two regions of one
+`pipe.roles`. The producer is the slice of the kernel that the copies need (see `role_slice`), over the whole kernel and
+not the innermost loop, so that it runs ahead as far as the channels have slots. In all other kernels each warp copies,
+computes and stores, and the channels order each warp's own work: there is one role, and nothing to split.
+
+A channel belongs to the kernel that makes it and is used there through `pipe` ops alone: that is checked.
 """
 
 from __future__ import annotations
@@ -13,14 +15,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator, is_side_effect_free
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.diagnostics import CompileError, location_of
+from tileopt.dialects.target import target_of
+from tileopt.dialects.verifier import walk
+from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+from tileopt.passes.schedule.pipeline_loops import ROLES
+from tileopt.passes.schedule.role_budget import role_budget
+from tileopt.passes.schedule.role_slice import copy_of, slice_of
 
 _SLOT_OPS = (pipe.Acquire, pipe.Copy, pipe.Commit, pipe.Wait, pipe.Release)
+_PRODUCING = (pipe.Acquire, pipe.Copy, pipe.Commit)
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,8 @@ class SplitRoles(ModulePass):
         for kernel in op.body.block.ops:
             if isinstance(kernel, tile.Kernel):
                 check_channels(kernel)
+                if kernel.attributes.pop(ROLES, None) is not None:
+                    split(kernel)
 
 
 def check_channels(kernel: tile.Kernel) -> None:
@@ -40,6 +52,58 @@ def check_channels(kernel: tile.Kernel) -> None:
             for use in op.result.uses:
                 if not isinstance(use.operation, _SLOT_OPS):
                     raise _escapes(op, use.operation)
+
+
+def split(kernel: tile.Kernel) -> None:
+    """Makes a producer and consumers of the body of `kernel`."""
+    body = kernel.body.block
+    copies = [op for op in walk(kernel) if isinstance(op, _PRODUCING)]
+    part = slice_of(copies)
+    if part is None:
+        raise CompileError(
+            "schedule/producer",
+            "where these copies are made depends on what the kernel reads, which a producer cannot know",
+            location=location_of(kernel),
+            help=f"drop the attribute {ROLES}",
+        )
+    producer = copy_of(body, part)
+    consumers = Block()
+    for op in list(body.ops):
+        if not isinstance(op, pipe.Channel) and not op.has_trait(IsTerminator):
+            body.detach_op(op)
+            consumers.add_op(op)
+    for op in copies:
+        assert op.parent is not None
+        op.parent.erase_op(op)
+    for block in (producer, consumers):
+        end = pipe.EndRole.create()
+        end.location = kernel.location
+        block.add_op(end)
+    _drop_unused(consumers)
+    warps = kernel.attributes[NUM_WARPS]
+    assert isinstance(warps, IntegerAttr) and body.last_op is not None
+    budget = role_budget(target_of(kernel), warps.value.data)
+    numbers = {
+        "warps": warps.value.data,
+        "consumer_registers": budget.consumer,
+        "producer_registers": budget.producer,
+        "blocks": budget.blocks,
+    }
+    roles = pipe.Roles.create(
+        properties={name: IntegerAttr(value, i64) for name, value in numbers.items()},
+        regions=[Region(consumers), Region(producer)],
+    )
+    roles.location = kernel.location
+    body.insert_op_before(roles, body.last_op)
+
+
+def _drop_unused(block: Block) -> None:
+    """Erases what only the copies needed."""
+    for op in reversed(list(block.walk())):
+        unused = not any(True for result in op.results for _ in result.uses)
+        if unused and op.results and not op.regions and (op.name.startswith("arith.") or is_side_effect_free(op)):
+            assert op.parent is not None
+            op.parent.erase_op(op)
 
 
 def _escapes(channel: pipe.Channel, user: Operation) -> CompileError:

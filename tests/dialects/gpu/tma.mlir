@@ -14,8 +14,8 @@ simt.kernel @copies(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %y
   // CHECK: gpu.tma_load %x[%i, %i], %t, %b[%i] : !tile.view<?x?xbf16, shared>, !tile.buffer<64x128xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3], panel = 64>>, !tile.buffer<1xi64>
   // GENERIC: "gpu.tma_load"(%x, %i, %i, %t, %b, %i)
   gpu.tma_load %x[%i, %i], %t, %b[%i] : !tile.view<?x?xbf16, shared>, !tile.buffer<64x128xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3], panel = 64>>, !tile.buffer<1xi64>
-  // CHECK-NEXT: gpu.tma_load %v[%i], %f, %b[%i]
-  gpu.tma_load %v[%i], %f, %b[%i] : !tile.view<?xf32, shared>, !tile.buffer<128xf32>, !tile.buffer<1xi64>
+  // CHECK-NEXT: gpu.tma_load %v[%i], %f, %b[%i] {bounds = #tile.bounds<masked [0]>}
+  gpu.tma_load %v[%i], %f, %b[%i] {bounds = #tile.bounds<masked [0]>} : !tile.view<?xf32, shared>, !tile.buffer<128xf32>, !tile.buffer<1xi64>
   // CHECK-NEXT: gpu.tma_store %t, %y[%i, %i] : !tile.buffer<64x128xbf16, {{.*}}>, !tile.view<?x?xbf16, owned>
   // GENERIC: "gpu.tma_store"(%t, %y, %i, %i)
   gpu.tma_store %t, %y[%i, %i] : !tile.buffer<64x128xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3], panel = 64>>, !tile.view<?x?xbf16, owned>

@@ -109,3 +109,21 @@ pipe.copy %v[%i], %c[%i] {member = "last"} : !tile.view<?xf32, shared>, !pipe.ch
 %i = "test.op"() : () -> i64
 // expected-error@+1 {{f32 should be of base attribute pipe.channel}}
 pipe.acquire %c[%i] : f32
+
+// -----
+
+// expected-error@+1 {{consumers are 1 to 7 whole warpgroups of 4 warps, not 6 warps}}
+pipe.roles {warps = 6, consumer_registers = 232, producer_registers = 40, blocks = 1} consumers {
+  pipe.end_role
+} producer {
+  pipe.end_role
+}
+
+// -----
+
+// expected-error@+1 {{a role ends with pipe.end_role}}
+pipe.roles {warps = 4, consumer_registers = 232, producer_registers = 40, blocks = 1} consumers {
+  "test.termop"() : () -> ()
+} producer {
+  pipe.end_role
+}

@@ -110,9 +110,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("block", "condition"), [(64, "n >= 1"), (1, "n >= 1 or grid[0] * grid[1] * grid[2] <= 1")]
-)
+@pytest.mark.parametrize(("block", "condition"), [(64, "n >= 1"), (1, "n >= 1 or grid[0] * grid[1] * grid[2] <= 1")])
 def test_what_a_proof_divides_by_is_not_0(block: int, condition: str) -> None:
     """With n = 0 all threads would store to one element; only where one thread runs, nobody is in its way."""
     kernel = kernel_of(P(I + "if i < len(out):\n    out[i // n * n + i % n] = 1.0", contract=f"block={block}"))

@@ -1,0 +1,139 @@
+"""chain-products: products that add to one accumulator run on from iteration to iteration.
+
+From: simt+pipe+gpu. To: the same. Invariant: in a role's loop, a `gpu.wgmma` whose result does nothing but go on to
+the next `gpu.wgmma` of its accumulator is waited for one iteration later, and behind the loop.
+
+The unit adds to one accumulator in order, so nothing but the release of a slot waits for a product before the next
+one: a slot is released when the product of the iteration after it is under way. Without roles barriers hand slots on,
+and they wait for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tileopt.dialects import gpu_wgmma, pipe, simt
+from tileopt.dialects.verifier import walk
+from tileopt.passes.lowering.slot_counters import add, compare, number
+
+_NOT_EQUAL = 1  # predicate of arith.cmpi
+
+
+@dataclass(frozen=True)
+class ChainProducts(ModulePass):
+    name = "chain-products"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, simt.Kernel):
+                roles = [x for x in walk(kernel) if isinstance(x, pipe.Roles)]
+                for loop in [x for role in roles for x in walk(role) if isinstance(x, scf.ForOp)]:
+                    _chain(loop)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """An accumulator that a loop carries: the products that add to it in an iteration, and the wait for each."""
+
+    carried: int  # the number among the loop's results
+    products: list[gpu_wgmma.Wgmma]
+    waits: list[gpu_wgmma.WgmmaWait]
+
+
+def _chain(loop: scf.ForOp) -> None:
+    body = loop.body.block
+    products = [op for op in walk(loop) if isinstance(op, gpu_wgmma.Wgmma)]
+    if any(op.parent is not body for op in products):
+        return  # how many groups an iteration makes is not known
+    chains = [c for argument in body.args[1:] if (c := _chain_of(argument, body)) is not None]
+    if not chains:
+        return
+    chained = {op for chain in chains for op in chain.products}
+    releases = _releases(body, chained)
+    if any(_begun_at(loop, release) is None for release in releases):
+        return
+    for chain in chains:
+        for wait in chain.waits[:-1]:
+            wait.result.replace_all_uses_with(wait.acc)
+            body.erase_op(wait)
+        last = chain.waits[-1]
+        last.pending = IntegerAttr(len(products), i64)
+    at = loop.next_op
+    assert at is not None
+    for chain in chains:
+        result = loop.results[chain.carried]
+        done = gpu_wgmma.WgmmaWait.create(
+            operands=[result], result_types=[result.type], properties={"pending": IntegerAttr(0, i64)}
+        )
+        done.location = loop.location
+        result.replace_all_uses_with(done.result)
+        done.operands = [result]
+        assert loop.parent is not None
+        loop.parent.insert_op_before(done, at)
+    end = body.last_op
+    assert end is not None
+    for release in releases:
+        begun = _begun_at(loop, release)
+        assert begun is not None and isinstance(release.iteration, BlockArgument)
+        final = loop.results[release.iteration.index - 1]
+        _release(end, release, release.iteration, begun)
+        _release(at, release, final, begun)
+        body.erase_op(release)
+
+
+def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:
+    """The products that take an accumulator in turn, from where the loop hands it in to where it is yielded."""
+    chain = _Chain(argument.index - 1, [], [])
+    value: SSAValue = argument
+    while True:
+        uses = list(value.uses)
+        if len(uses) != 1:
+            return None
+        user = uses[0].operation
+        if user is body.last_op:
+            return chain if chain.products and uses[0].index == chain.carried else None
+        if not isinstance(user, gpu_wgmma.Wgmma) or user.parent is not body or user.acc is not value:
+            return None
+        waits = [use.operation for use in user.result.uses]
+        if len(waits) != 1 or not isinstance(waits[0], gpu_wgmma.WgmmaWait) or waits[0].parent is not body:
+            return None
+        chain.products.append(user)
+        chain.waits.append(waits[0])
+        value = waits[0].result
+
+
+def _releases(body: Block, chained: set[gpu_wgmma.Wgmma]) -> list[pipe.Release]:
+    """The releases of slots that chained products read."""
+    read = {channel for op in chained for v in (op.a, op.b) if (channel := _channel_of(v)) is not None}
+    return [op for op in body.ops if isinstance(op, pipe.Release) and op.channel in read]
+
+
+def _channel_of(value: SSAValue) -> SSAValue | None:
+    op = value.owner
+    while isinstance(op, simt.ViewBuffer):
+        op = op.source.owner
+    return op.channel if isinstance(op, pipe.Wait) else None
+
+
+def _begun_at(loop: scf.ForOp, release: pipe.Release) -> SSAValue | None:
+    """The iteration that the loop began with, where it carries the count."""
+    count = release.iteration
+    if not isinstance(count, BlockArgument) or count.owner is not loop.body.block or count.index == 0:
+        return None
+    return loop.iter_args[count.index - 1] if release.where is None else None
+
+
+def _release(at: Operation, like: pipe.Release, count: SSAValue, begun: SSAValue) -> None:
+    """Releases the slot of the iteration before `count`, if there was one."""
+    before = add(at, count, number(at, -1))
+    some = compare(at, _NOT_EQUAL, count, begun)
+    made = pipe.Release.create(operands=[like.channel, before, some])
+    made.location = like.location
+    assert at.parent is not None
+    at.parent.insert_op_before(made, at)

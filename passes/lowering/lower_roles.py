@@ -1,0 +1,214 @@
+"""The part of lower-pipe for kernels with roles: channels become rings, barriers and bulk copies.
+
+A channel of S slots has S barriers that say a slot is full (the producer's arrival, and the bytes of its copies) and S
+that say it is empty (an arrival of each consumer warp). Iteration n uses slot n mod S for the (n / S)-th time: the
+consumers wait for the end of that phase of "full", the producer for the end of the one before of "empty", which for
+the first S iterations is over by definition (PTX ISA, mbarrier: the phase before the first has odd parity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tileopt.dialects import gpu_mbarrier, gpu_tma, pipe, simt
+from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.kernel import MIN_BLOCKS
+from tileopt.dialects.layout import WARP_SIZE
+from tileopt.dialects.tile_types import BufferType
+from tileopt.dialects.verifier import walk
+from tileopt.passes.lowering.slot_counters import SlotCounters, add, compare, emit, number
+
+PRODUCER_WARPS = 4  # registers are moved between whole warpgroups
+ROLE = "simt.role"  # attribute of an `scf.if`: the threads that go into its first region
+_EQUAL, _BELOW = 0, 6  # predicates of arith.cmpi: eq, ult
+
+
+@dataclass(slots=True)
+class _Ring:
+    """A channel's memory: of each member a ring of slots, then the barriers, full ones first."""
+
+    members: list[SSAValue]
+    barriers: SSAValue
+    slots: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class RoleLowering:
+    """Lowers the channels of one kernel in front of their ops; the caller erases these."""
+
+    kernel: simt.Kernel
+    roles: pipe.Roles
+    rings: dict[SSAValue, _Ring] = field(default_factory=dict)
+    counters: SlotCounters = field(default_factory=SlotCounters)
+    places: dict[tuple[SSAValue, int, Block], SSAValue] = field(default_factory=dict)
+
+    @property
+    def consumers(self) -> int:
+        return WARP_SIZE * self.roles.warps.value.data
+
+    def lower(self, op: Operation) -> None:
+        """Puts what takes the place of `op` in front of it."""
+        match op:
+            case pipe.Channel():
+                self.rings[op.result] = self.ring(op)
+            case pipe.Acquire():
+                ring = self.rings[op.channel]
+                slot, turn = self.place(op, ring, op.iteration)
+                free = add(op, slot, number(op, ring.slots))
+                before = add(op, turn, number(op, 1))  # of the other parity
+                _emit(op, gpu_mbarrier.MbarrierWait, [ring.barriers, free, before])
+                expect: dict[str, Attribute] = {"expect": IntegerAttr(ring.bytes, i64)}
+                self.arrive(op, ring, slot, None, expect)
+            case pipe.Copy():
+                ring = self.rings[op.channel]
+                slot, _ = self.place(op, ring, op.iteration)
+                buffer = self.slot(op, ring, op.member.value.data, slot)
+                bounds = {} if op.bounds is None else {"bounds": op.bounds}
+                _emit(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], bounds)
+            case pipe.Wait():
+                ring = self.rings[op.channel]
+                slot, turn = self.place(op, ring, op.iteration)
+                _emit(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
+                for member, tile in enumerate(op.tiles):
+                    buffer = self.slot(op, ring, member, slot)
+                    buffer.name_hint = tile.name_hint
+                    tile.replace_all_uses_with(buffer)
+            case pipe.Release():
+                ring = self.rings[op.channel]
+                slot, _ = self.place(op, ring, op.iteration)
+                where = self.first_lane(op)
+                if op.where is not None:
+                    where = emit(op, arith.AndIOp, [where, op.where], [i1])
+                self.arrive(op, ring, add(op, slot, number(op, ring.slots)), where, {})
+            case pipe.Roles():
+                self.split(op)
+            case _:
+                pass
+
+    def ring(self, op: pipe.Channel) -> _Ring:
+        type_ = pipe.channel_type(op.result)
+        slots = type_.slots.data
+        properties: dict[str, Attribute] = {"slots": IntegerAttr(slots, i64)} if slots > 1 else {}
+        members = [emit(op, simt.AllocShared, [], [m], properties) for m in type_.members.data]
+        barriers = emit(op, simt.AllocShared, [], [BufferType.of((2 * slots,), i64)])
+        size = sum(prod(m.get_shape()) * bit_width(m.element_type) // 8 for m in type_.members.data)
+        return _Ring(members, barriers, slots, size)
+
+    def place(self, at: Operation, ring: _Ring, iteration: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The slot that an iteration uses, and how often it was used before."""
+        assert at.parent is not None
+        slot = self.counters.index(at, iteration, ring.slots)
+        key = (iteration, ring.slots, at.parent)
+        if key not in self.places:
+            self.places[key] = emit(at, arith.DivUIOp, [iteration, number(at, ring.slots)], [i64])
+        return slot, self.places[key]
+
+    def slot(self, at: Operation, ring: _Ring, member: int, slot: SSAValue) -> SSAValue:
+        tiles = ring.members[member]
+        return tiles if ring.slots == 1 else emit(at, simt.Slot, [tiles, slot], [tiles.type])
+
+    def arrive(
+        self, at: Operation, ring: _Ring, index: SSAValue, where: SSAValue | None, properties: dict[str, Attribute]
+    ) -> None:
+        operands = [ring.barriers, index] if where is None else [ring.barriers, index, where]
+        _emit(at, gpu_mbarrier.MbarrierArrive, operands, [], properties)
+
+    def first_lane(self, at: Operation) -> SSAValue:
+        thread = emit(at, simt.ThreadId, [], [i32])
+        lane = emit(at, arith.AndIOp, [thread, _narrow(at, WARP_SIZE - 1)], [i32])
+        return compare(at, _EQUAL, lane, _narrow(at, 0))
+
+    # --- the two roles ---------------------------------------------------------------------------------------------
+
+    def split(self, op: pipe.Roles) -> None:
+        """The barriers' beginning, then each thread goes its role's way."""
+        thread = emit(op, simt.ThreadId, [], [i32])
+        first = compare(op, _EQUAL, thread, _narrow(op, 0))
+        begin = Block()
+        self.begin(op, begin)
+        _emit(op, scf.IfOp, [first], [], {}, [Region(begin), Region()])
+        _emit(op, simt.Barrier)
+        consumer = compare(op, _BELOW, thread, _narrow(op, self.consumers))
+        work, fill = op.consumers.block, op.producer.block
+        self.role(op, work, op.consumer_registers.value.data, 1)
+        self.role(op, fill, op.producer_registers.value.data, -1)
+        regions = [op.detach_region(region) for region in list(op.regions)]
+        chosen = _emit(op, scf.IfOp, [consumer], [], {}, regions)
+        chosen.attributes[ROLE] = IntegerAttr(self.consumers, i64)
+        self.kernel.attributes[simt.THREADS] = IntegerAttr(self.consumers + WARP_SIZE * PRODUCER_WARPS, i64)
+        self.kernel.attributes[simt.WORKERS] = IntegerAttr(self.consumers, i64)
+        self.kernel.attributes[MIN_BLOCKS] = op.blocks
+
+    def begin(self, op: pipe.Roles, block: Block) -> None:
+        end = scf.YieldOp.create()
+        end.location = op.location
+        block.add_op(end)
+        warps = self.consumers // WARP_SIZE
+        for ring in self.rings.values():
+            for at in range(2 * ring.slots):
+                count: dict[str, Attribute] = {"count": IntegerAttr(1 if at < ring.slots else warps, i64)}
+                _emit(end, gpu_mbarrier.MbarrierInit, [ring.barriers, number(end, at)], [], count)
+        _emit(end, gpu_mbarrier.MbarrierFence)
+
+    def role(self, op: pipe.Roles, block: Block, registers: int, direction: int) -> None:
+        """Puts the change of registers in front of a role's work, and a yield behind it. The producer's work is one
+        thread's: the block that goes into its region holds it in an `scf.if`."""
+        last = block.last_op
+        assert last is not None
+        end = scf.YieldOp.create()
+        end.location = op.location
+        block.insert_op_before(end, last)
+        block.erase_op(last)
+        changed: dict[str, Attribute] = {
+            "registers": IntegerAttr(registers, i64),
+            "direction": IntegerAttr(direction, i64),
+        }
+        if direction > 0:
+            assert block.first_op is not None
+            _emit(block.first_op, gpu_mbarrier.SetMaxRegisters, [], [], changed)
+            return
+        around = Block()
+        done = scf.YieldOp.create()
+        done.location = op.location
+        around.add_op(done)
+        _emit(done, gpu_mbarrier.SetMaxRegisters, [], [], changed)
+        thread = emit(done, simt.ThreadId, [], [i32])
+        one = compare(done, _EQUAL, thread, _narrow(done, self.consumers))
+        region = op.producer
+        region.detach_block(block)
+        _emit(done, scf.IfOp, [one], [], {}, [Region(block), Region()])
+        region.add_block(around)
+
+
+def _narrow(at: Operation, value: int) -> SSAValue:
+    return emit(at, arith.ConstantOp, [], [i32], {"value": IntegerAttr(value, i32)})
+
+
+def _emit(
+    at: Operation,
+    op_type: type[Operation],
+    operands: Sequence[SSAValue] = (),
+    results: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+    regions: Sequence[Region] = (),
+) -> Operation:
+    """A new op in front of `at`, with its place in the source."""
+    op = op_type.create(
+        operands=list(operands), result_types=list(results), properties=dict(properties or {}), regions=list(regions)
+    )
+    op.location = at.location
+    assert at.parent is not None
+    at.parent.insert_op_before(op, at)
+    return op
+
+
+def roles_of(kernel: simt.Kernel) -> pipe.Roles | None:
+    """The roles of a kernel, where it has some."""
+    return next((op for op in walk(kernel) if isinstance(op, pipe.Roles)), None)

@@ -1,0 +1,228 @@
+"""The rewriting half of pipeline-loops where a warp of its own fills the channels.
+
+Nothing is done early: in each iteration, where the loads stood,
+
+    acquire(n); copy ...; commit(n)      for the producer, which `split-roles` cuts off and which then runs ahead
+    tiles = wait(n)
+    ... what takes the tiles ...
+    release(n)
+
+`n` counts the iterations of the loop over the whole kernel: it is carried around all loops that stand around it, so
+that the producer goes on to the next tile of a persistent kernel while the consumers finish the last one. Loads whose
+tiles the same products take share a channel, and arrive together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tileopt.dialects import pipe, tile
+from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.target import Scope, Target
+from tileopt.dialects.tensor_map import unfit
+from tileopt.dialects.tile_types import Access, BufferType, ViewType
+from tileopt.passes.layout.access import memory_order
+from tileopt.passes.layout.buffers import panelled_layout
+from tileopt.passes.lowering.slot_counters import add, carry, number
+from tileopt.passes.schedule.pipeline_rewrite import Stream
+from tileopt.passes.schedule.role_slice import slice_of
+
+
+@dataclass(frozen=True, slots=True)
+class BulkLoop:
+    """A loop and the groups of its loads that each go through a channel of their own."""
+
+    loop: scf.ForOp
+    groups: list[list[Stream]]
+
+    @property
+    def streams(self) -> list[Stream]:
+        return [s for group in self.groups for s in group]
+
+
+def bulk_loop(loop: scf.ForOp, streams: list[Stream], target: Target) -> BulkLoop | None:
+    """How a loop's loads go through channels that a producer fills with bulk copies; None where one cannot."""
+    if not all(_copied_in_bulk(s, target) for s in streams) or slice_of([s.load for s in streams]) is None:
+        return None
+    groups: list[tuple[frozenset[Operation], list[Stream]]] = []
+    for stream in streams:
+        users = frozenset(_users(stream.stage.result))
+        # One group where no product that takes an earlier load of it stands between.
+        if groups and groups[-1][0] == users:
+            groups[-1][1].append(stream)
+        else:
+            groups.append((users, [stream]))
+    return BulkLoop(loop, [group for _, group in groups])
+
+
+def _copied_in_bulk(stream: Stream, target: Target) -> bool:
+    """Whether the copy engine can fill the tile, and only units that read it past the threads take it."""
+    view, type_ = stream.load.view, stream.stage.result.type
+    assert isinstance(type_, BufferType) and isinstance(view.type, ViewType)
+    if view.type.access.data != Access.SHARED:
+        return False  # the producer runs ahead of what the kernel writes
+    order = memory_order(view)
+    layout = panelled_layout(type_.get_shape(), type_.element_type, order)
+    if unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is not None:
+        return False
+    users = _users(stream.stage.result)
+    return bool(users) and all(_reads_past_threads(op, target) for op in users)
+
+
+def _reads_past_threads(op: Operation, target: Target) -> bool:
+    return isinstance(op, tile.Mma) and op.atom is not None and target.atom(op.atom.data).scope is Scope.WARPGROUP
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    """The ops that take a staged tile, as it is or as a buffer of another shape."""
+    found: list[Operation] = []
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, tile.TransposeBuffer | tile.ReshapeBuffer):
+            found += _users(op.result)
+        else:
+            found.append(op)
+    return found
+
+
+def rewrite_bulk(kernel: KernelOp, bulk: BulkLoop, slots: int) -> None:
+    """Makes the loads of `bulk` come through channels of `slots` slots."""
+    top = kernel.body.block
+    count = _counter(bulk.loop)
+    for group in bulk.groups:
+        members = [s.stage.result.type for s in group]
+        assert all(isinstance(m, BufferType) for m in members)
+        channel_type = pipe.ChannelType(IntAttr(slots), ArrayAttr(members))  # type: ignore[arg-type]
+        made = pipe.Channel.create(result_types=[channel_type])
+        made.location = bulk.loop.location
+        assert top.first_op is not None
+        top.insert_op_before(made, top.first_op)
+        _through(group, made.result, count)
+
+
+def _through(group: list[Stream], channel: SSAValue, count: SSAValue) -> None:
+    """Replaces the loads of a group."""
+    last = group[-1].stage
+    block = last.parent
+    assert block is not None
+    behind = _last_user(group, block)
+    _emit(last, pipe.Acquire, [channel, count])
+    for member, stream in enumerate(group):
+        properties = {k: v for k, v in stream.load.properties.items() if k in ("padding", "bounds", "vector")}
+        properties["member"] = IntegerAttr(member, i64)
+        view, *offsets = stream.load.operands
+        copy = _emit(last, pipe.Copy, [view, *offsets, channel, count], [], properties)
+        copy.location = stream.load.location
+    _emit(last, pipe.Commit, [channel, count])
+    pending: dict[str, Attribute] = {"pending": IntegerAttr(0, i64)}
+    wait = _emit(last, pipe.Wait, [channel, count], [s.stage.result.type for s in group], pending)
+    after = behind.next_op
+    assert after is not None
+    _emit(after, pipe.Release, [channel, count])
+    for op in reversed([op for s in group[:-1] for op in _views(s.stage.result)]):
+        block.detach_op(op)
+        block.insert_op_after(op, wait)
+    for stream, arrived in zip(group, wait.results, strict=True):
+        arrived.name_hint = stream.stage.result.name_hint
+        stream.stage.result.replace_all_uses_with(arrived)
+        block.erase_op(stream.stage)
+        block.erase_op(stream.load)
+
+
+def _views(value: SSAValue) -> list[Operation]:
+    """The ops that see a buffer in another shape, and those that see these, in order."""
+    found: list[Operation] = []
+    for use in value.uses:
+        if isinstance(use.operation, tile.TransposeBuffer | tile.ReshapeBuffer):
+            found += [use.operation, *_views(use.operation.result)]
+    return found
+
+
+def _last_user(group: list[Stream], block: Block) -> Operation:
+    users = {op for stream in group for op in _users(stream.stage.result)}
+    return next(op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users))
+
+
+def _counter(loop: scf.ForOp) -> SSAValue:
+    """How often the loop's body was begun before, over the whole kernel."""
+    around: list[Operation] = []
+    at = loop.parent_op()
+    while isinstance(at, scf.ForOp | scf.IfOp):
+        around.insert(0, at)
+        at = at.parent_op()
+    body = loop.body.block
+    count: SSAValue = number(around[0] if around else loop, 0)
+    starts: list[tuple[Operation | Block, SSAValue]] = []
+    for op in around:
+        if isinstance(op, scf.ForOp):
+            block = op.body.block  # the op itself is made anew
+            count = carry(op, count)
+            starts.append((block, count))
+        else:
+            starts.append((op, count))
+    count = carry(loop, count)
+    end = body.last_op
+    assert end is not None
+    end.operands = [*end.operands, add(end, count, number(end, 1))]
+    made = body.parent_op()
+    assert made is not None
+    for place, start in reversed(starts):
+        result = made.results[-1]
+        if isinstance(place, Block):
+            last = place.last_op
+            assert last is not None
+            last.operands = [*last.operands, result]
+            made = place.parent_op()
+            assert made is not None
+        else:
+            assert isinstance(place, scf.IfOp)
+            made = _yield_from(place, made, start)
+    return count
+
+
+def _yield_from(op: scf.IfOp, inside: Operation, otherwise: SSAValue) -> scf.IfOp:
+    """Gives an `if` one more result: the last one of the op `inside` it, or what was there before."""
+    for region in op.regions:
+        if not region.blocks:
+            empty = Block()
+            empty.add_op(scf.YieldOp.create())
+            region.add_block(empty)
+        last = region.block.last_op
+        assert last is not None
+        value = inside.results[-1] if region.block.is_ancestor(inside) else otherwise
+        last.operands = [*last.operands, value]
+    regions: list[Region] = [op.detach_region(region) for region in list(op.regions)]
+    wider = scf.IfOp.create(
+        operands=[op.cond],
+        result_types=[*(r.type for r in op.results), otherwise.type],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=regions,
+    )
+    wider.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(wider, op)
+    for old, new in zip(op.results, wider.results, strict=False):
+        old.replace_all_uses_with(new)
+    op.parent.erase_op(op)
+    return wider
+
+
+def _emit(
+    at: Operation,
+    op_type: type[Operation],
+    operands: Sequence[SSAValue],
+    results: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+) -> Operation:
+    """A new op in front of `at`, with its place in the source."""
+    op = op_type.create(operands=operands, result_types=results, properties=properties or {})
+    op.location = at.location
+    assert at.parent is not None
+    at.parent.insert_op_before(op, at)
+    return op

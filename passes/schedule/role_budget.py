@@ -1,0 +1,40 @@
+"""What each role of a block may have: registers, and its part of a multiprocessor.
+
+Warpgroups x 128 x registers must not exceed the register file, or `setmaxnreg` never returns. One producer thread
+needs few; consumers share the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tileopt.dialects.target import Target
+
+WARPGROUP = 4  # warps
+PRODUCER_REGISTERS = 40  # addresses and loop counters of a few nested loops
+MOST_REGISTERS = 240  # of a consumer; beyond them the launch would need more than its share
+BLOCK_OVERHEAD = 1024  # bytes of shared memory that the system takes for each block
+
+
+@dataclass(frozen=True, slots=True)
+class RoleBudget:
+    """`blocks`: of one multiprocessor. Registers are a thread's."""
+
+    blocks: int
+    consumer: int
+    producer: int
+
+
+def role_budget(target: Target, warps: int) -> RoleBudget:
+    """For consumers of so many warps, whole warpgroups. One warpgroup alone leaves the tensor cores idle while it does
+    other work, so two such blocks share a multiprocessor."""
+    groups = warps // WARPGROUP
+    blocks = 2 if groups == 1 else 1
+    each = target.register_file // (32 * WARPGROUP * blocks)
+    consumer = min(MOST_REGISTERS, (each - PRODUCER_REGISTERS) // groups // 8 * 8)
+    return RoleBudget(blocks, consumer, PRODUCER_REGISTERS)
+
+
+def shared_room(target: Target, budget: RoleBudget) -> int:
+    """Bytes of shared memory of one block."""
+    return target.shared_bytes if budget.blocks == 1 else target.shared_bytes // budget.blocks - BLOCK_OVERHEAD
