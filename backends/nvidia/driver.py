@@ -13,6 +13,7 @@ from functools import lru_cache
 from threading import RLock
 from typing import Any, Protocol
 
+from tileopt.backends.runtime import order
 from tileopt.dialects.diagnostics import DeviceError, TileoptError
 
 _INSTALL = "install NVIDIA's driver, and the package's 'cuda' extra: pip install tileopt[cuda]"
@@ -187,6 +188,8 @@ def synchronize(ordinal: int) -> None:
     """Waits for all work of the device."""
     with current(ordinal):
         call("synchronise the device", "cuCtxSynchronize")
+    if order.active:
+        order.tracker(ordinal).synchronize()
 
 
 # ---- modules and launches ----

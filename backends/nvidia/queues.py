@@ -101,6 +101,12 @@ def begin_capture(ordinal: int, stream: int) -> None:
     hold_frees()
 
 
+def is_capturing(stream: int) -> bool:
+    """Whether work on the stream goes into a graph, anybody's."""
+    status = call("query a stream", "cuStreamIsCapturing", _stream(stream))
+    return bool(status != bindings().CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE)
+
+
 def end_capture(ordinal: int, stream: int) -> Any:
     """The captured graph."""
     try:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tileopt.backends.runtime import binding, defaults, moves, recording, streams
+from tileopt.backends.runtime import binding, defaults, moves, order, recording, streams
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.backends.runtime.grid import Grid, normalise
@@ -100,11 +100,16 @@ class Dispatcher:
         if plan.maps:
             plan.write_maps(buffer, pointers)
         if plan.device == HOST:
-            if (stream is not None or streams.active) and self._host_stream(plan, buffer, extents, stream, flat):
+            if (stream is not None or streams.active) and self._host_stream(
+                entry, plan, buffer, extents, stream, flat, pointers
+            ):
                 return
             plan.run(buffer, extents, 0)
         else:
-            plan.run(buffer, extents, self._queue(plan, stream, flat))
+            handle = self._queue(entry, plan, stream, flat, pointers)
+            plan.run(buffer, extents, handle)
+            if (stream is not None or streams.active) and plan.stream_of is not None:
+                self._keep_alive(plan, handle, flat)
         plan.free.append(buffer)
 
     def _switch(self, fingerprint: str) -> _State:
@@ -123,7 +128,16 @@ class Dispatcher:
 
     # ---- streams ----
 
-    def _host_stream(self, plan: Plan, buffer: ArgumentBuffer, grid: Grid, stream: Any, flat: Sequence[Any]) -> bool:
+    def _host_stream(
+        self,
+        entry: Entry,
+        plan: Plan,
+        buffer: ArgumentBuffer,
+        grid: Grid,
+        stream: Any,
+        flat: Sequence[Any],
+        pointers: Sequence[int],
+    ) -> bool:
         """Whether the launch was kept for a graph instead of run."""
         found = stream if stream is not None else streams.current_stream()
         if found is None:
@@ -136,33 +150,61 @@ class Dispatcher:
                 f"the arrays are on the host, and {stream!r} is a stream of a GPU",
                 help="leave stream= out for NumPy arrays, or make tileopt.Stream('cpu')",
             )
+        if order.active:
+            uses = order.uses_of(plan.arrays, pointers, [flat[position] for position, _ in entry.arrays])
+            if found.graph is None:
+                order.tracker(HOST).launch(id(found), self.definition.name, uses)
+            else:
+                found.graph.use(uses)
         if found.graph is None:
             return False
         found.graph.keep(flat)
         found.graph.add(lambda: plan.run(buffer, grid, 0))
         return True
 
-    def _queue(self, plan: Plan, stream: Any, flat: Sequence[Any]) -> int:
+    def _queue(self, entry: Entry, plan: Plan, stream: Any, flat: Sequence[Any], pointers: Sequence[int]) -> int:
         """The CUDA stream of this launch, ordered after what the arrays' producers named."""
         if stream is None and streams.active:
             stream = streams.current_stream()
             if isinstance(stream, streams.Stream) and stream.device != plan.device:
                 stream = None
+        graph: streams.Graph | None = None
         if stream is None:
             handle = plan.stream_of() if plan.stream_of is not None else 0
         else:
             if isinstance(stream, streams.Stream):
                 if stream.device != plan.device:
                     raise launch_error("stream", f"the arrays are on cuda:{plan.device}, and {stream!r} is elsewhere")
-                if stream.graph is not None:
-                    stream.graph.keep(flat)
+                graph = stream.graph
+                if graph is not None:
+                    graph.keep(flat)
             handle = streams.handle_of(stream)
         for other in plan.waits:
             if other != handle:
                 from tileopt.backends.nvidia import queues
 
                 queues.order(plan.device, other, handle)
+                if order.active:
+                    order.tracker(plan.device).order(other, handle)
+        if handle and not order.active and order.wanted:
+            order.begin()
+        if order.active and (graph is not None or streams.is_followed(stream, handle, plan.of_torch)):
+            uses = order.uses_of(plan.arrays, pointers, [flat[position] for position, _ in entry.arrays])
+            if graph is not None:
+                graph.use(uses)
+            else:
+                order.tracker(plan.device).launch(handle, self.definition.name, uses)
         return handle
+
+    @staticmethod
+    def _keep_alive(plan: Plan, handle: int, flat: Sequence[Any]) -> None:
+        """Keeps arrays of a framework whose current stream is another one until the launch is over."""
+        assert plan.stream_of is not None
+        current = streams.current_stream()
+        if handle != plan.stream_of() and (current is None or current.graph is None):
+            from tileopt.backends.runtime import lifetimes
+
+            lifetimes.hold(plan.device, handle, flat)
 
     def _check_conditions(self, plan: Plan, flat: Sequence[Any], grid: Grid) -> None:
         values = {**plan.values, "grid": grid}

@@ -152,6 +152,7 @@ class Plan:
     device: int
     stream_of: Callable[[], int] | None
     waits: tuple[int, ...]
+    of_torch: bool  # whether `stream_of` is PyTorch's
     conditions: tuple[Condition, ...]
     values: dict[str, Any]
     condition_scalars: tuple[tuple[str, int], ...]

@@ -14,13 +14,27 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from tileopt.backends.runtime import moves, recording
+from tileopt.backends.runtime import moves, order, recording, torch_trace
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.dialects.diagnostics import DeviceError
 
 active = 0  # how many `with stream:` and captures are open in the process; a launch asks no further while it is 0
 _local = threading.local()
+
+
+_OURS: set[int] = set()  # handles of CUDA streams that were made here
+
+
+def is_followed(stream: Any, handle: int, from_torch: bool) -> bool:
+    """Whether all that orders this stream's work is seen (see `order`). `stream`: as given, None for the current."""
+    if handle == 0 or handle in _OURS:
+        return True
+    if not torch_trace.is_followed() or not (from_torch if stream is None else hasattr(stream, "cuda_stream")):
+        return False
+    from tileopt.backends.nvidia import queues
+
+    return not queues.is_capturing(handle)  # a graph of PyTorch's does not say when it is replayed
 
 
 def _stack() -> list[Stream]:
@@ -56,8 +70,10 @@ class Stream:
         self.device = _where(device)
         self.handle = 0
         self.graph: Graph | None = None  # that is being captured from this stream
+        order.begin()
         if self.device != HOST:
             self.handle = queues.create_stream(self.device)
+            _OURS.add(self.handle)
             weakref.finalize(self, _quietly, queues.destroy_stream, self.device, self.handle).atexit = False
 
     def __cuda_stream__(self) -> tuple[int, int]:
@@ -71,13 +87,19 @@ class Stream:
             recording.waited(queue_of(self), None)
         if self.device != HOST:
             from tileopt.backends.nvidia import queues
+            from tileopt.backends.runtime import lifetimes
 
             queues.synchronize_stream(self.device, self.handle)
+            lifetimes.release(self.device, self.handle)
+        if order.active:
+            order.tracker(self.device).synchronize(queue_of(self))
 
     def wait(self, event: Event) -> None:
         """Work queued from now on waits for the event."""
         if recording.noting:
             recording.waited(queue_of(self), event)
+        if order.active and event.device == self.device:
+            order.tracker(self.device).wait(queue_of(self), event.key)
         if self.device != HOST and event.handle:
             from tileopt.backends.nvidia import queues
 
@@ -124,11 +146,18 @@ class Event:
             self.handle = queues.create_event(self.device, timing=True)
             weakref.finalize(self, _quietly, queues.destroy_event, self.device, self.handle).atexit = False
 
+    @property
+    def key(self) -> int:
+        """What tells the event apart from others of its device."""
+        return self.handle or id(self)
+
     def record(self, stream: Stream | Any = None) -> None:
         """Stands for all that is on the stream by now (by default the current one)."""
         self._recorded = True
         if recording.noting:
             recording.recorded(queue_of(stream or current_stream()), self)
+        if order.active:
+            order.tracker(self.device).record(queue_of(stream or current_stream()), self.key)
         if self.device == HOST:
             self._time = time.perf_counter()
             return
@@ -144,6 +173,8 @@ class Event:
             from tileopt.backends.nvidia import queues
 
             queues.synchronize_event(self.device, self.handle)
+        if order.active:
+            order.tracker(self.device).synchronize_event(self.key)
 
     def done(self) -> bool:
         """Whether what the event stands for is done."""
@@ -185,6 +216,7 @@ class Graph:
         self._calls: list[Callable[[], None]] = []
         self._kept: list[Sequence[Any]] = []
         self._recording = recording.Recording()
+        self._uses: list[order.Use] = []
 
     @contextmanager
     def capture(self, stream: Stream | None = None) -> Iterator[Graph]:
@@ -230,6 +262,10 @@ class Graph:
         """Keeps the arguments of a launch alive as long as the graph."""
         self._kept.append(values)
 
+    def use(self, uses: Sequence[order.Use]) -> None:
+        """Notes the arrays that a launch touches."""
+        self._uses += uses
+
     def replay(self, stream: Stream | Any = None) -> None:
         """Runs the captured launches, on the stream that they were captured from or another."""
         if self._stream is None:
@@ -239,6 +275,9 @@ class Graph:
         if moves.MOVED:
             for values in self._kept:
                 moves.check(values)
+        if order.active:
+            queue = queue_of(self._stream if stream is None else stream)
+            order.tracker(self._stream.device).launch(queue, "the graph", self._uses)
         if self._stream.device == HOST:
             for call in self._calls:
                 call()
@@ -296,7 +335,10 @@ def synchronize(device: int | str | None = None) -> None:
     if device is None:
         for ordinal in driver.opened():
             driver.synchronize(ordinal)
+        order.tracker(HOST).synchronize()
         return
     where = _where(device)
     if where != HOST:
         driver.synchronize(where)
+    else:
+        order.tracker(HOST).synchronize()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tileopt.backends.runtime.device_array import DeviceArray, asarray, empty, to_numpy, zeros
     from tileopt.backends.runtime.engine import Engine
     from tileopt.backends.runtime.moves import consumes, move
+    from tileopt.backends.runtime.order import check_order
     from tileopt.backends.runtime.recording import Recording
     from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
     from tileopt.dialects.diagnostics import (
@@ -47,6 +48,7 @@ _HOMES = {
     "consumes": _RUNTIME + "moves",
     "move": _RUNTIME + "moves",
     "Recording": _RUNTIME + "recording",
+    "check_order": _RUNTIME + "order",
     "Event": _RUNTIME + "streams",
     "Graph": _RUNTIME + "streams",
     "Stream": _RUNTIME + "streams",
@@ -83,6 +85,7 @@ __all__ = [
     "UnsupportedError",
     "asarray",
     "cdiv",
+    "check_order",
     "compile",
     "consumes",
     "empty",

@@ -30,6 +30,7 @@ def test_a_graph_runs_again() -> None:
     x, start = (np.random.default_rng().random(1001).astype(np.float32) for _ in range(2))
     gpu_x, y = tileopt.asarray(x, device="cuda"), tileopt.asarray(start, device="cuda")
     mix[16](gpu_x, y, 0.0)
+    tileopt.synchronize()
     graph, stream = tileopt.Graph(), tileopt.Stream("cuda")
     with graph.capture(stream):
         mix[16](gpu_x, y, 2.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from runtime import fake_cuda, fakes
 
+import tileopt
 from tileopt.backends.nvidia import driver, ptxas, queues
 from tileopt.backends.runtime.engine import Engine
 
@@ -42,7 +44,7 @@ def launch(fake_compiler: None) -> Launcher:
 
 
 @pytest.fixture
-def cuda(monkeypatch: pytest.MonkeyPatch) -> fake_cuda.FakeCuda:
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_cuda.FakeCuda]:
     """Two GPUs, of compute capability 9.0 and 8.0, that keep what is launched; ptxas is not called."""
     fake = fake_cuda.FakeCuda()
     monkeypatch.setattr(driver, "bindings", lambda: fake)
@@ -54,4 +56,6 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> fake_cuda.FakeCuda:
     monkeypatch.setattr(
         ptxas, "assemble", lambda ptx, arch: ptxas.Assembled(f"cubin for {arch}".encode(), 40, 0, 0, 0, 0, 0, "log")
     )
-    return fake
+    tileopt.check_order(False)  # test_order.py has it
+    yield fake
+    tileopt.check_order(True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import weakref
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from runtime.fakes import FakeKernel, parameter
 
 import tileopt
 from tileopt.backends.nvidia import driver
+from tileopt.backends.runtime import lifetimes
 from tileopt.dialects.diagnostics import DeviceError, LaunchError, TargetError
 
 OUT = (parameter("out", "out"),)
@@ -238,7 +240,29 @@ def test_torchs_current_stream(launch: Any, cuda: FakeCuda, monkeypatch: pytest.
     launch(kernel, (1,), x)
     launch(kernel, (1,), x, stream=0x11)
     assert [entry[4] for entry in cuda.launches] == [0x77, 0x77, 0x11]
-    assert asked == [1, 1]
+    assert asked == [1, 1, 1]  # once more to see that the tensor is used on another stream than PyTorch's
+
+
+def test_tensors_are_kept_while_another_stream_uses_them(
+    launch: Any, cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("torch")
+    module.Tensor = Tensor  # type: ignore[attr-defined]
+    module._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 0x77)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", module)
+    cuda.fail["cuEventQuery"] = CUresult.CUDA_ERROR_NOT_READY
+    kernel, tensors = FakeKernel(OUT), [Tensor() for _ in range(3)]
+    alive = [weakref.ref(t) for t in tensors]
+    launch(kernel, (1,), tensors[0])  # on PyTorch's own stream: its allocator knows
+    launch(kernel, (1,), tensors[1], stream=0x11)
+    launch(kernel, (1,), tensors[2], stream=0x77)
+    tensors.clear()
+    gc.collect()
+    assert [a() is not None for a in alive] == [False, True, False] and lifetimes.held(1, 0x11) == 1
+    del cuda.fail["cuEventQuery"]
+    lifetimes.release(1, 0x11)
+    gc.collect()
+    assert alive[1]() is None and lifetimes.held(1, 0x11) == 0
 
 
 def test_a_producers_stream_is_waited_for(launch: Any, cuda: FakeCuda) -> None:
