@@ -9,14 +9,17 @@ if TYPE_CHECKING:
 
 
 def launch_conditions(kernel: KernelOp) -> tuple[str, ...]:
-    """The relations that the kernel's contract requires."""
-    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+    """The relations that the kernel's contract requires, and that the grid has whole clusters."""
+    from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
 
-    from tileopt.dialects.kernel import REQUIRES
+    from tileopt.dialects.kernel import CLUSTER, REQUIRES
 
     required = kernel.attributes.get(REQUIRES)
     relations = required.data if isinstance(required, ArrayAttr) else ()
-    return tuple(text.data for text in relations if isinstance(text, StringAttr))
+    cluster = kernel.attributes.get(CLUSTER)
+    extents = cluster.get_values() if isinstance(cluster, DenseArrayBase) else ()
+    whole = [f"grid[{axis}] % {n} == 0" for axis, n in enumerate(extents) if n != 1]
+    return (*(text.data for text in relations if isinstance(text, StringAttr)), *whole)
 
 
 def check_target(kernel: KernelOp, target: str, arch: int, kind: str) -> None:

@@ -36,9 +36,14 @@ from tileopt.dialects.checks import (
     string,
 )
 from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.gpu_cluster import ClusterOps
+from tileopt.dialects.gpu_inline import InlineOps
 from tileopt.dialects.gpu_mbarrier import MbarrierOps
+from tileopt.dialects.gpu_tensor import TensorOps
 from tileopt.dialects.gpu_tma import TmaOps
+from tileopt.dialects.gpu_warpgroup import WarpgroupOps
 from tileopt.dialects.gpu_wgmma import WgmmaOps
+from tileopt.dialects.gpu_words import WordOps
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -163,13 +168,7 @@ class CpAsyncWait(IRDLOperation):
 
 
 GpuOps: list[type[Operation]] = [
-    MmaSync,
-    LdMatrix,
-    CpAsync,
-    CpAsyncCommit,
-    CpAsyncWait,
-    *WgmmaOps,
-    *MbarrierOps,
-    *TmaOps,
-]
+    MmaSync, LdMatrix, CpAsync, CpAsyncCommit, CpAsyncWait, *WgmmaOps, *MbarrierOps, *TmaOps, *WordOps, *ClusterOps,
+    *InlineOps, *WarpgroupOps, *TensorOps,
+]  # fmt: skip
 Gpu = Dialect("gpu", GpuOps, [])

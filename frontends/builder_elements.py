@@ -12,6 +12,7 @@ from tileopt.dialects import simt, simt_thread
 from tileopt.dialects.contracts import Hints, Parameter, ParamKind, Signature
 from tileopt.dialects.diagnostics import Location, OwnershipError, counted
 from tileopt.dialects.dtypes import DType
+from tileopt.dialects.layout import SharedLayout
 from tileopt.dialects.tile_types import BufferType
 from tileopt.frontends.builder_memory import Buffer, Fixed, Memory, Part, Whole, Window, whole
 from tileopt.frontends.builder_threads import Threads
@@ -171,9 +172,9 @@ class Elements(Threads):
 
     # Shared memory
 
-    def shared(self, shape: Sequence[int], dtype: DType) -> Buffer:
-        """An array in the block's shared memory."""
-        type_ = BufferType.of(self._extents(shape), dtype.ir)
+    def shared(self, shape: Sequence[int], dtype: DType, layout: SharedLayout | None = None) -> Buffer:
+        """An array in the block's shared memory, row-major or in `layout`."""
+        type_ = BufferType.of(self._extents(shape), dtype.ir, layout)
         with self.into(self.head):
             op = self.emit(simt.AllocShared, [], [type_])
         return self._buffer(op, tuple(shape), dtype)

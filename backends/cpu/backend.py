@@ -2,7 +2,8 @@
 
 A kernel whose threads meet, if at all, under control flow that all share is cut into loops over the threads (see
 `phases`). In any other each thread is a coroutine (see `coroutine`). Either way `@tileopt.name.blocks` runs a range of
-blocks, and `@tileopt.name` is the entry that the runtime calls: it reads the arguments from their slots.
+blocks, and `@tileopt.name` is the entry that the runtime calls: it reads the arguments from their slots. Kernels with
+ops of the hardware's own are run by a model of it (see `requests`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from tileopt.backends.cpu import coroutine, frame, libm, memory, phases, shared, vector_math
+from tileopt.backends.cpu import coroutine, frame, libm, memory, phases, requests, shared, vector_math
 from tileopt.backends.cpu.frame import CpuEmitter
 from tileopt.backends.cpu.phases import PhaseEmitter
 from tileopt.backends.cpu.uniform import plan_phases
@@ -38,7 +39,7 @@ _INTRINSICS = frozenset(
 
 @lru_cache(maxsize=1)
 def _handlers() -> dict[type[Operation], Handler]:
-    return {**shared_handlers(), **memory.HANDLERS, **shared.HANDLERS, **coroutine.HANDLERS}
+    return {**shared_handlers(), **memory.HANDLERS, **shared.HANDLERS, **coroutine.HANDLERS, **requests.HANDLERS}
 
 
 class CpuBackend(TargetBackend):
@@ -81,6 +82,13 @@ class CpuBackend(TargetBackend):
         return "%shared"
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
+        if requests.needed(kernel):
+            emitter: CpuEmitter = requests.RequestEmitter(output, self, kernel)
+            emitter.block = "body"
+            arguments = frame.define_arguments(emitter)
+            emitter.emit_block(kernel.body.block)
+            output.functions += requests.functions(emitter, arguments)
+            return
         plan = None if self.coroutines else plan_phases(kernel)
         if plan is None:
             emitter = CpuEmitter(output, self, kernel)

@@ -32,7 +32,8 @@ def _has(kernel: Kernel, kind: type[Operation] | tuple[type[Operation], ...]) ->
     return any(isinstance(op, kind) for op in kernel.body.walk())
 
 
-def _suspend(emitter: Emitter) -> None:
+def suspend(emitter: Emitter) -> None:
+    """The thread stops here until it is resumed."""
     state = emitter.call("i8", "llvm.coro.suspend", ("token", "none"), ("i1", "false"))
     resumed = emitter.label("resume")
     emitter.line(f"switch i8 {state}, label %coro.suspend [ i8 0, label %{resumed} i8 1, label %coro.cleanup ]")
@@ -42,7 +43,7 @@ def _suspend(emitter: Emitter) -> None:
 def barrier(emitter: Emitter, op: Operation) -> None:
     if _mixed(emitter.kernel):
         emitter.line("store i8 1, ptr %waits, align 1")
-    _suspend(emitter)
+    suspend(emitter)
 
 
 def _mixed(kernel: Kernel) -> bool:
@@ -79,7 +80,7 @@ def shuffle_xor(emitter: Emitter, op: Operation) -> None:
             chunk = emitter.assign(f"zext {type_} {chunk} to {moved}")
         pointer = emitter.assign(f"getelementptr i8, ptr {here}, i64 {number * size}")
         emitter.line(f"store {moved} {chunk}, ptr {pointer}, align {align}")
-    _suspend(emitter)
+    suspend(emitter)
     there = emitter.assign(f"getelementptr i8, ptr {base}, i32 {theirs}")
     out: list[str] = []
     for number in range(len(chunks)):
@@ -88,7 +89,7 @@ def shuffle_xor(emitter: Emitter, op: Operation) -> None:
         if memory != element:
             value = emitter.assign(f"icmp ne {moved} {value}, {types.splat(width, memory, '0')}")
         out.append(value)
-    other = emitter.assign(f"sub nuw nsw i64 {_half_bytes(emitter)}, {half}")
+    other = emitter.assign(f"sub nuw nsw i64 {half_bytes(emitter)}, {half}")
     emitter.line(f"store i64 {other}, ptr %half, align 8")
     if isinstance(op.result.type, VectorType):
         emitter.values[op.result] = Fragment(element, width, tuple(out))
@@ -110,17 +111,18 @@ def exchange(emitter: Emitter, op: Operation) -> None:
     if memory != element:
         text = emitter.assign(f"zext {element} {text} to {memory}")
     emitter.line(f"store {memory} {text}, ptr {here}, align {types.bytes_of(element)}")
-    _suspend(emitter)
+    suspend(emitter)
     emitter.values[op.results[0]] = warp.outcome(emitter, op, lanes)
-    other = emitter.assign(f"sub nuw nsw i64 {_half_bytes(emitter)}, {half}")
+    other = emitter.assign(f"sub nuw nsw i64 {half_bytes(emitter)}, {half}")
     emitter.line(f"store i64 {other}, ptr %half, align 8")
 
 
 def sync_warp(emitter: Emitter, op: Operation) -> None:
-    _suspend(emitter)
+    suspend(emitter)
 
 
-def _half_bytes(emitter: Emitter) -> int:
+def half_bytes(emitter: Emitter) -> int:
+    """Bytes of each half of a block's exchange area."""
     return exchange_bytes(emitter.kernel) * (-(-emitter.threads // WARP_SIZE) * WARP_SIZE)
 
 
@@ -195,7 +197,7 @@ coro.suspend:
   ret ptr %handle
 }}"""
 
-_DECLARATIONS = (
+DECLARATIONS = (
     "token @llvm.coro.id(i32, ptr, ptr, ptr)",
     "i64 @llvm.coro.size.i64()",
     "i64 @llvm.coro.align.i64()",
@@ -300,7 +302,7 @@ ended.next:
 
 def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
     """The coroutine of one thread, and `@name.blocks` with its scheduler."""
-    for signature in _DECLARATIONS:
+    for signature in DECLARATIONS:
         emitter.declare(signature)
     threads, thread = emitter.threads, symbol(emitter, ".thread")
     rest = ["ptr %shared", "i64 %bx", "i64 %by", "i64 %bz", *GRID]
@@ -315,7 +317,7 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         body="\n".join(emitter.lines),
         fault="\n".join(fault_lines(emitter, "thread.end")),
     )
-    exchange = 2 * _half_bytes(emitter)
+    exchange = 2 * half_bytes(emitter)
     before = [
         f"  %waiting = alloca [{threads} x i8], align 16",
         "  %frames = alloca [3 x ptr], align 8",

@@ -15,6 +15,7 @@ from tileopt.dialects.diagnostics import CompileError
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
+MODEL = "tileopt_model"  # the function that runs the threads of kernels with ops of the hardware (see `requests`)
 _LOCK = threading.Lock()
 _NAMES = itertools.count()
 
@@ -122,7 +123,7 @@ def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCp
     with _LOCK:
         builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
         for name in imported_symbols(llvm_ir):
-            address = ctypes.cast(getattr(_math_library(), name), ctypes.c_void_p).value
+            address = _address(name)
             if address is not None:
                 builder.import_symbol(name, address)
         try:
@@ -132,14 +133,22 @@ def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCp
     return LoadedCpuKernel(library[symbol], code, library)
 
 
+def _address(name: str) -> int | None:
+    if name == MODEL:
+        from tileopt.backends.cpu.model import machine
+
+        return machine.address()
+    return ctypes.cast(getattr(_math_library(), name), ctypes.c_void_p).value
+
+
 def imported_symbols(llvm_ir: str) -> list[str]:
-    """Names of the C math functions that the text declares."""
+    """Names of the C math functions that the text declares, and of the model of the hardware."""
     from tileopt.backends.cpu.libm import FUNCTIONS
 
     found: list[str] = []
     for line in llvm_ir.splitlines():
         if line.startswith("declare") and "@llvm." not in line:
             name = line[line.index("@") + 1 : line.index("(")]
-            if name in FUNCTIONS:
+            if name in FUNCTIONS or name == MODEL:
                 found.append(name)
     return found

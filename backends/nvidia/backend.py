@@ -10,10 +10,14 @@ from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
 from tileopt.backends.nvidia import (
+    cluster,
     copies,
     dot,
+    element_copies,
     floats,
+    inline_ptx,
     mathlib,
+    matrix_words,
     mbarrier,
     memory,
     module,
@@ -44,6 +48,10 @@ def _handlers() -> dict[type[Operation], Handler]:
         **copies.HANDLERS,
         **mbarrier.HANDLERS,
         **tma.HANDLERS,
+        **element_copies.HANDLERS,
+        **matrix_words.HANDLERS,
+        **cluster.HANDLERS,
+        **inline_ptx.HANDLERS,
         **dot.HANDLERS,
         **warp.HANDLERS,
         **mathlib.HANDLERS,

@@ -7,6 +7,7 @@ import threading
 from time import perf_counter_ns
 from typing import Any
 
+from tileopt.backends.cpu.jit import MODEL
 from tileopt.backends.runtime import pool
 from tileopt.backends.runtime.artifact import Artifact
 from tileopt.backends.runtime.check_errors import RECORD_WORDS, check_error
@@ -55,6 +56,8 @@ class CpuCode:
     def launcher(self) -> Run:
         """What launches with arguments of like shapes: how long they took is remembered with it."""
         cost, run = [0.0], self.run
+        if MODEL in self.artifact.declarations:
+            return lambda buffer, grid, _: self._run_modelled(buffer, grid)
         if self.artifact.checks:
             return lambda buffer, grid, _: self._run_checked(buffer, grid, cost)
         return lambda buffer, grid, _: run(buffer.address, grid, cost)
@@ -66,6 +69,20 @@ class CpuCode:
         self.run(buffer.address, grid, cost)
         if record[0]:
             raise check_error(self.artifact, list(record))
+
+    def _run_modelled(self, buffer: ArgumentBuffer, grid: Grid) -> None:
+        """Runs the grid by the model of the hardware, in this thread. Raises BoundsError and DeviceError."""
+        from tileopt.backends.cpu.model.machine import take_error
+
+        record = (ctypes.c_int64 * RECORD_WORDS)()
+        if self.artifact.checks:
+            buffer.words[len(self.artifact.params) - 1] = ctypes.addressof(record)
+        self._entry(buffer.address, 0, 0, grid[0] * grid[1] * grid[2], *grid)
+        error = take_error()
+        if record[0]:
+            raise check_error(self.artifact, list(record))
+        if error is not None:
+            raise error
 
     def run(self, slots: int, grid: Grid, cost: list[float]) -> None:
         """Runs the whole grid and returns when it is done.

@@ -66,6 +66,22 @@ from tileopt.frontends.simt_python.functions import (
     warp_rank,
     warp_reduce,
 )
+from tileopt.frontends.simt_python.hardware_functions import (
+    cluster_arrive,
+    cluster_barrier,
+    cluster_dim,
+    cluster_rank,
+    cluster_size,
+    cluster_wait,
+    cp_async,
+    cp_async_commit,
+    cp_async_wait,
+    inline_ptx,
+    ldmatrix,
+    map_shared,
+    mma_sync,
+    stmatrix,
+)
 from tileopt.frontends.simt_python.kernel import kernel
 from tileopt.frontends.simt_python.parameters import Atomic, Const, DisjointSlice, Slice
 from tileopt.frontends.tile_python import (
@@ -117,12 +133,14 @@ __all__ = [
     "Atomic", "Const", "DType", "DisjointSlice", "Slice", "abs", "acos", "active_mask", "all_sync", "any_sync",
     "asin", "astype", "atan", "atan2", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch",
     "atomic_inc", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "ballot", "barrier", "bf16",
-    "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "clz", "cos", "cosh",
-    "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "fence",
-    "ffs", "floor", "fma", "grid_dim", "grid_stride", "i16", "i32", "i64", "i8", "isnan", "kernel", "lane_index",
-    "lane_mask", "log", "log10", "log1p", "log2", "match_all", "match_any", "maximum", "minimum", "popc", "pow",
-    "printf", "round", "rsqrt", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sigmoid", "sin",
-    "sinh", "sqrt", "static_assert", "static_range", "syncthreads", "syncwarp", "tan", "tanh", "thread_idx",
+    "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "cluster_arrive",
+    "cluster_barrier", "cluster_dim", "cluster_rank", "cluster_size", "cluster_wait", "clz", "cos", "cosh",
+    "cp_async", "cp_async_commit", "cp_async_wait", "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16",
+    "f32", "f64", "f8e4m3fn", "f8e5m2", "fence", "ffs", "floor", "fma", "grid_dim", "grid_stride", "i16", "i32",
+    "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask", "ldmatrix", "log", "log10", "log1p",
+    "log2", "map_shared", "match_all", "match_any", "maximum", "minimum", "mma_sync", "popc", "pow", "printf",
+    "round", "rsqrt", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sigmoid", "sin", "sinh",
+    "sqrt", "static_assert", "static_range", "stmatrix", "syncthreads", "syncwarp", "tan", "tanh", "thread_idx",
     "thread_index", "thread_index_2d", "thread_index_3d", "thread_rank", "trunc", "u16", "u32", "u64", "u8",
     "warp_index", "warp_rank", "warp_reduce", "where",
 ]  # fmt: skip

@@ -113,8 +113,12 @@ def grid_dim(axis: int = 0) -> Scalar:
 
 
 @_in_kernels
-def shared(shape: Shape, dtype: Any = "f32") -> Any:
-    """An array in the block's shared memory; its extents are constants. Nothing is in it at first."""
+def shared(shape: Shape, dtype: Any = "f32", swizzle: int = 0) -> Any:
+    """An array in the block's shared memory; its extents are constants. Nothing is in it at first.
+
+    `swizzle`: 32, 64 or 128, bytes of a row in which chunks of 16 bytes are permuted as TMA, `wgmma` and `tcgen05`
+    know it: accesses down a column then meet few banks twice. Longer rows are cut into panels of so many bytes.
+    """
     raise NotImplementedError
 
 

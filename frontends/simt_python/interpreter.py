@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tileopt.frontends.builder import Array, Value, Weak
+from tileopt.frontends.builder_hardware import Remote
 from tileopt.frontends.builder_memory import Buffer, Memory, Part
 from tileopt.frontends.builder_simt import SimtBuilder
 from tileopt.frontends.python.base import close_match
@@ -37,6 +38,7 @@ class SimtInterpreter(TrackInterpreter):
     def __init__(self, builder: SimtBuilder) -> None:
         super().__init__(builder)
         self.threads = builder
+        self.node: ast.expr = ast.Constant(None)  # the call of the track's function that is read
 
     @property
     def functions(self) -> Mapping[str, object]:
@@ -134,7 +136,15 @@ class SimtInterpreter(TrackInterpreter):
                     )
         return super()._index(node)
 
+    def intrinsic(
+        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
+    ) -> object:
+        self.node = node
+        return super().intrinsic(function, args, kwargs, node)
+
     def subscript(self, thing: object, index: object, node: ast.Subscript) -> object:
+        if isinstance(thing, Remote):
+            return self.threads.remote_element(thing, self.index(index, thing.buffer))
         if not isinstance(thing, Array | Part):
             if isinstance(thing, Value):
                 raise self.mistyped("type/operand", f"a {thing} cannot be indexed")
@@ -150,8 +160,8 @@ class SimtInterpreter(TrackInterpreter):
             part = self.threads.fix(part, 0, place)
         return part
 
-    def _target(self, target: ast.Subscript) -> tuple[Memory, list[Value | Weak]]:
-        thing = self.evaluate(target.value)
+    def _target(self, target: ast.Subscript, held: object = None) -> tuple[Memory, list[Value | Weak]]:
+        thing = self.evaluate(target.value) if held is None else held
         if not isinstance(thing, Array | Part):
             raise self._unassignable(target)
         places = self.index(self._index(target.slice), thing)
@@ -160,7 +170,13 @@ class SimtInterpreter(TrackInterpreter):
 
     def bind(self, target: ast.expr, thing: object) -> None:
         if isinstance(target, ast.Subscript):
-            memory, places = self._target(target)
+            held = self.evaluate(target.value)
+            if isinstance(held, Remote):
+                index = self.index(self._index(target.slice), held.buffer)
+                self.at(target)
+                self.threads.set_remote_element(held, index, self.number(thing, "a store"))
+                return
+            memory, places = self._target(target, held)
             self.threads.set_element(memory, places, self.number(thing, "a store"))
             return
         super().bind(target, thing)

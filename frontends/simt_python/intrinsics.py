@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
 from tileopt.frontends.python.objects import Range, name_of
+from tileopt.frontends.simt_python.hardware import HARDWARE
 
 if TYPE_CHECKING:
     from tileopt.frontends.builder import Value
@@ -45,8 +46,11 @@ def _grid_stride(it: SimtInterpreter, stop: Any) -> object:
     return Range(it.threads.thread_index(), value, it.threads.launch_threads())
 
 
-def _shared(it: SimtInterpreter, shape: Any, dtype: Any) -> object:
-    return it.threads.shared(it.shape(shape), it.as_dtype(dtype, "dtype"))
+def _shared(it: SimtInterpreter, shape: Any, dtype: Any, swizzle: Any) -> object:
+    extents, element = it.shape(shape), it.as_dtype(dtype, "dtype")
+    width = it.known_int(swizzle, "the swizzle")
+    layout = it.threads.swizzled_layout(extents, element, width) if width else None
+    return it.threads.shared(extents, element, layout)
 
 
 def _dynamic_shared(it: SimtInterpreter, shape: Any, dtype: Any, offset: Any) -> object:
@@ -136,6 +140,7 @@ def _printf(it: SimtInterpreter, format: Any, values: Any) -> object:
 
 INTRINSICS: dict[str, Intrinsic] = {
     **SHARED,
+    **HARDWARE,
     "thread_index_2d": _indices(1, 0), "thread_index_3d": _indices(2, 1, 0), "block_dim": _block_dim,
     "grid_stride": _grid_stride, "shared": _shared, "dynamic_shared": _dynamic_shared, "fence": _fence,
     "barrier": _does("barrier"), "syncthreads": _does("barrier"), "syncwarp": _does("sync_warp"),

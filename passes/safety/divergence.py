@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tileopt.dialects import simt, simt_atomic, simt_thread, simt_warp
+from tileopt.dialects import gpu_cluster, simt, simt_atomic, simt_thread, simt_warp
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.passes.analysis.affine import Expr, leaves
@@ -23,6 +23,8 @@ SOURCES = (
     simt_thread.ThreadIdx, simt.ThreadId, simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce,
     simt_warp.Elect, simt_warp.ActiveMask, simt_warp.LaneMask, simt_atomic.AtomicRmw, simt_atomic.AtomicCas,
 )  # fmt: skip
+# All threads of the block must come to these.
+BLOCK_MEETINGS = (simt.Barrier, gpu_cluster.ClusterArrive, gpu_cluster.ClusterWait)
 COMMON = frozenset(("argument", "dim", "num_blocks", "block_dim", "bid"))  # leaves with one value in a block
 
 
@@ -54,7 +56,7 @@ class Divergence:
     def check_barriers(self) -> None:
         """Raises CompileError for a barrier that only some threads of a block may reach."""
         for op in self.kernel.walk():
-            if not isinstance(op, simt.Barrier):
+            if not isinstance(op, BLOCK_MEETINGS):
                 continue
             parent = op.parent_op()
             while parent is not None and parent is not self.kernel:
@@ -100,7 +102,8 @@ class Divergence:
                 case scf.WhileOp():
                     self._while(op)
                 case _:
-                    self._mark(op.results, isinstance(op, SOURCES) or any(map(self.divergent, op.operands)))
+                    own = isinstance(op, SOURCES) or op.name.startswith("gpu.")
+                    self._mark(op.results, own or any(map(self.divergent, op.operands)))
                     for region in op.regions:
                         for inner in region.blocks:
                             self._walk(inner)

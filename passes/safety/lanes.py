@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import MemoryWriteEffect
 
 from tileopt.dialects import simt, simt_atomic, simt_thread, simt_warp
 from tileopt.dialects.kernel import KernelOp
@@ -86,6 +87,8 @@ class LaneRun:
                 self.element(op, mask)
             elif op.regions:
                 self.skip(op)
+            elif op.name.startswith("gpu."):
+                self.hardware(op)
             elif op.results:
                 self.values[op.results[0]] = self.compute(op)
 
@@ -94,7 +97,7 @@ class LaneRun:
         return [self.values.get(v) for v in last.operands] if isinstance(last, scf.YieldOp) else []
 
     def skip(self, op: Operation) -> None:
-        if any(isinstance(inner, simt.Barrier | simt_warp.SyncWarp) for inner in op.walk()):
+        if any(isinstance(i, simt.Barrier | simt_warp.SyncWarp) or i.name.startswith("gpu.") for i in op.walk()):
             self.to.forget()
         for result in op.results:
             self.values[result] = None
@@ -189,6 +192,13 @@ class LaneRun:
         index, length = self.values.get(op.index), self.values.get(op.length)
         if index is None or length is None or ((index < 0) | (index >= length))[mask].any():
             raise Stop
+
+    def hardware(self, op: Operation) -> None:
+        """An op of the hardware's own: whatever it did, and whoever met at it, is not followed."""
+        if op.has_trait(MemoryWriteEffect):
+            self.to.forget()
+        for result in op.results:
+            self.values[result] = None
 
     def barrier(self, op: Operation, mask: Mask) -> None:
         self.to.barrier()

@@ -17,7 +17,7 @@ from tileopt.dialects import simt
 from tileopt.dialects.kernel import MANUAL_BARRIERS
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.analysis.facts import analyse
-from tileopt.passes.safety.divergence import Divergence
+from tileopt.passes.safety.divergence import BLOCK_MEETINGS, Divergence
 from tileopt.passes.safety.lanes import ELEMENTS
 from tileopt.passes.safety.races import check_races
 
@@ -36,7 +36,7 @@ class VerifyBarriers(ModulePass):
 
 def verify_kernel(kernel: simt.Kernel) -> None:
     """Verifies one kernel. Raises CompileError with a code `race/...`."""
-    if not any(isinstance(op, simt.Barrier) or _shared(op) for op in kernel.walk()):
+    if not any(isinstance(op, BLOCK_MEETINGS) or _shared(op) for op in kernel.walk()):
         return
     divergence = Divergence(kernel, analyse(kernel))
     divergence.check_barriers()

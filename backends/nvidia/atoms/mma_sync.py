@@ -74,8 +74,8 @@ def matmul_reference(dtype: str) -> Callable[[Array, Array, Array], Array]:
 
 
 # PTX's names of our element types.
-_PTX = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "s8", "i32": "s32"}
-_PTX |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}
+PTX_NAMES = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "s8", "i32": "s32"}
+PTX_NAMES |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}
 
 # (m, n, k), a and b, accumulator, least architecture, greatest one where it runs on tensor cores.
 _ROWS: tuple[tuple[tuple[int, int, int], str, str, int], ...] = (
@@ -109,7 +109,7 @@ def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tupl
     packed, acc_packed = _packed(operand), _packed(acc)
     word = "double" if operand == "f64" else "i32"
     acc_word = {"f32": "float", "f64": "double"}.get(acc, "i32")
-    ptx = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{_PTX[acc]}.{_PTX[operand]}.{_PTX[operand]}.{_PTX[acc]}"
+    ptx = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{PTX_NAMES[acc]}.{PTX_NAMES[operand]}.{PTX_NAMES[operand]}.{PTX_NAMES[acc]}"
     instruction = MmaInstruction(
         ptx,
         registers["a"] // packed,

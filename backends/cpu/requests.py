@@ -1,0 +1,302 @@
+"""Kernels that use the hardware's own ops, on the CPU: each thread is a coroutine that stops with a *request*.
+
+What the hardware does for a thread or for many at once (matrix instructions, asynchronous copies, barriers in memory,
+clusters) is modelled in Python, in `backends.cpu.model`, which also decides which thread goes on when. A request is an
+array of i64 words, one array a thread: the address of a description (a string of JSON: the op, its properties, the
+types and buffers of its operands), then the operands, then room for the results. A memory operand is an address: of the
+element that its indices name, or of the buffer's start where the op takes the whole buffer. The description null says
+that the thread has ended.
+
+`@tileopt.name` hands the model the entry points below it: `.start` makes a thread and runs it to its first request,
+`.resume` runs it to its next, `.destroy` frees it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tileopt.backends.cpu import coroutine
+from tileopt.backends.cpu.frame import GRID, Argument, CpuEmitter, fault_lines, symbol
+from tileopt.backends.cpu.jit import MODEL
+from tileopt.backends.cpu.uniform import EXCHANGES
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.llvm.thread import pointer_to
+from tileopt.dialects import gpu, gpu_cluster, gpu_inline, gpu_tensor, gpu_warpgroup, gpu_words, simt
+from tileopt.dialects.diagnostics import UnsupportedError, location_of
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.kernel import CLUSTER
+from tileopt.dialects.simt import Kernel
+from tileopt.dialects.simt_warp import SyncWarp
+from tileopt.dialects.tile_types import BufferType, ViewType
+
+HARDWARE: tuple[type[Operation], ...] = (
+    gpu.CpAsyncCommit,
+    gpu.CpAsyncWait,
+    *gpu_words.WordOps,
+    *gpu_cluster.ClusterOps,
+    *gpu_warpgroup.WarpgroupOps,
+    *gpu_tensor.TensorOps,
+)
+
+
+def needed(kernel: Kernel) -> bool:
+    """Whether the kernel has ops that the model runs."""
+    return any(isinstance(op, HARDWARE) for op in kernel.body.walk())
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+def _plain(attribute: Attribute) -> object:
+    match attribute:
+        case StringAttr():
+            return attribute.data
+        case IntegerAttr():
+            return attribute.value.data
+        case UnitAttr():
+            return True
+        case DenseArrayBase():
+            return list(attribute.get_values())
+        case ArrayAttr():
+            return [_plain(a) for a in attribute.data]
+        case _:
+            return str(attribute)
+
+
+_NAMES = {d.ir: name for name, d in reversed(DTYPES.items())}
+
+
+def _memory(type_: BufferType | ViewType) -> dict[str, object]:
+    """What the model must know of a memory operand: its element type, and of a buffer where its elements lie."""
+    found: dict[str, object] = {"element": _NAMES[type_.element_type]}
+    if isinstance(type_, BufferType):
+        shared = type_.shared_layout
+        found["shape"] = list(shared.shape)
+        found["layout"] = [list(shared.order), shared.bits, shared.base, shared.shift, shared.pad, shared.panel]
+    return found
+
+
+def describe(op: Operation, **more: object) -> str:
+    """The description of an op's request."""
+    place = location_of(op)
+    properties = {n: _plain(a) for n, a in op.properties.items() if n not in ("operandSegmentSizes", "bounds")}
+    found: dict[str, object] = {"op": op.name, **properties, **more, "results": len(op.results)}
+    found["line"] = None if place is None else [place.file, place.line, place.column]
+    found["memory"] = [_memory(v.type) for v in op.operands if isinstance(v.type, BufferType | ViewType)]
+    segments = op.properties.get("operandSegmentSizes")
+    found["segments"] = _plain(segments) if segments is not None else None
+    return json.dumps(found)
+
+
+def _string(emitter: Emitter, text: str) -> str:
+    """A constant of the module with this text, ended by a zero byte; texts that are the same are one."""
+    key = f"description:{text}"
+    if key not in emitter.output.globals:
+        name = f"@tileopt.description.{len(emitter.output.globals)}"
+        data = text.encode()
+        body = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
+        emitter.output.globals[key] = f'{name} = private constant [{len(data) + 1} x i8] c"{body}\\00"'
+    return emitter.output.globals[key].split(" ", 1)[0]
+
+
+def stop(emitter: Emitter, description: str) -> None:
+    """The thread stops, and says why."""
+    emitter.line(f"store ptr {_string(emitter, description)}, ptr %request, align 8")
+    coroutine.suspend(emitter)
+
+
+def _address(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) -> str:
+    assert isinstance(memory.type, BufferType | ViewType)
+    if indices or not memory.type.rank:
+        pointer = pointer_to(emitter, memory, indices)[0]
+    else:
+        value = emitter.values[memory]
+        pointer = getattr(value, "pointer", "null")
+    return emitter.assign(f"ptrtoint ptr {pointer} to i64")
+
+
+def _word(emitter: Emitter, value: SSAValue) -> str:
+    """A scalar's bits as an i64."""
+    element, text = emitter.element(value.type), emitter.scalar(value)
+    bits = types.BITS[element]
+    if element != f"i{bits}":
+        text = emitter.assign(f"bitcast {element} {text} to i{bits}")
+    return text if bits == 64 else emitter.assign(f"zext i{bits} {text} to i64")
+
+
+def _words(emitter: Emitter, op: Operation) -> list[str]:
+    """The operands as words: a memory operand and its indices are one address."""
+    out: list[str] = []
+    operands, at = list(op.operands), 0
+    while at < len(operands):
+        value = operands[at]
+        at += 1
+        if not isinstance(value.type, BufferType | ViewType):
+            out.append(_word(emitter, value))
+            continue
+        count = 0 if isinstance(op, WHOLE_BUFFERS) else value.type.rank
+        out.append(_address(emitter, value, operands[at : at + count]))
+        at += count
+    return out
+
+
+WHOLE_BUFFERS = (*gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
+
+
+def words_of(op: Operation) -> int:
+    """The most words that an op's request has beside its description."""
+    return len(op.operands) + len(op.results) + 1
+
+
+def request(emitter: Emitter, op: Operation) -> None:
+    """Any op that the model does."""
+    words = _words(emitter, op)
+    if isinstance(op, gpu_words.CpAsyncElements):
+        words.append(emitter.view(op.source).strides[-1] if len(op.source_indices) else "1")
+    for number, word in enumerate(words, 1):
+        place = emitter.assign(f"getelementptr i64, ptr %request, i64 {number}")
+        emitter.line(f"store i64 {word}, ptr {place}, align 8")
+    stop(emitter, describe(op, operands=len(words)))
+    for number, result in enumerate(op.results, 1 + len(words)):
+        place = emitter.assign(f"getelementptr i64, ptr %request, i64 {number}")
+        element = emitter.element(result.type)
+        bits = types.BITS[element]
+        text = emitter.assign(f"load i64, ptr {place}, align 8")
+        if bits != 64:
+            text = emitter.assign(f"trunc i64 {text} to i{bits}")
+        if element != f"i{bits}":
+            text = emitter.assign(f"bitcast i{bits} {text} to {element}")
+        emitter.values[result] = text
+
+
+def inline_ptx(emitter: Emitter, op: Operation) -> None:
+    """The model that the program gives; no CPU runs PTX."""
+    assert isinstance(op, gpu_inline.InlinePtx)
+    if op.modelled is None:
+        raise UnsupportedError(
+            "backend/inline-ptx",
+            "inline PTX without a reference runs on a GPU only",
+            help="give reference=, a function of the operands that computes the results",
+        )
+    for result, value in zip(op.results, op.model, strict=True):
+        emitter.values[result] = emitter.scalar(value)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    **dict.fromkeys(HARDWARE, request),
+    gpu_inline.InlinePtx: inline_ptx,
+}
+
+
+class RequestEmitter(CpuEmitter):
+    """Writes a kernel whose meetings are requests, too."""
+
+    def emit_op(self, op: Operation) -> None:
+        # The model counts who has come; the words that lanes exchange go through the block's memory as ever.
+        if isinstance(op, simt.Barrier | SyncWarp):
+            stop(self, describe(op, operands=0))
+            return
+        if isinstance(op, EXCHANGES):
+            self.line(f"store ptr {_string(self, describe(op, operands=0))}, ptr %request, align 8")
+        super().emit_op(op)
+
+
+# --- the functions around the body -----------------------------------------------------------------------------------
+
+_THREAD = """define internal ptr @{thread}({parameters}) presplitcoroutine nounwind {{
+entry:
+  %half = alloca i64, align 8
+  %id = call token @llvm.coro.id(i32 0, ptr null, ptr null, ptr null)
+  %size = call i64 @llvm.coro.size.i64()
+  %bytes = add i64 %size, 64
+  %raw = call ptr @malloc(i64 %bytes)
+  %raw.number = ptrtoint ptr %raw to i64
+  %up = add i64 %raw.number, 63
+  %aligned = and i64 %up, -64
+  %skip = sub i64 %aligned, %raw.number
+  %frame = getelementptr i8, ptr %raw, i64 %skip
+  %handle = call ptr @llvm.coro.begin(token %id, ptr %frame)
+  br label %thread
+thread:
+  %raw.kept = getelementptr i8, ptr %raw, i64 0
+  store ptr %raw.kept, ptr %keep, align 8
+  store i64 0, ptr %half, align 8
+{entry}
+  br label %body
+body:
+{body}
+  br label %thread.end
+{fault}
+thread.end:
+  store ptr null, ptr %request, align 8
+  %end.state = call i8 @llvm.coro.suspend(token none, i1 true)
+  switch i8 %end.state, label %coro.suspend [ i8 0, label %coro.never i8 1, label %coro.cleanup ]
+coro.never:
+  unreachable
+coro.cleanup:
+  br label %coro.suspend
+coro.suspend:
+  call void @llvm.coro.end(ptr %handle, i1 false, token none)
+  ret ptr %handle
+}}"""
+
+# The model's calls, and the types of what it passes.
+_OUTER = ("ptr %slots", "ptr %shared", "i64 %bx", "i64 %by", "i64 %bz", *GRID, "i32 %tid")
+_AREAS = ("ptr %exchange", "ptr %request", "ptr %keep")
+
+
+def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
+    """The coroutine of one thread, what the model calls, and the entry."""
+    for signature in coroutine.DECLARATIONS:
+        emitter.declare(signature)
+    thread, name = symbol(emitter, ".thread"), symbol(emitter)
+    rest = [*_OUTER[1:], *_AREAS]
+    coro = _THREAD.format(
+        thread=thread,
+        parameters=", ".join([*(f"{a.type} {a.name}" for a in arguments), *rest]),
+        entry="\n".join(emitter.entry),
+        body="\n".join(emitter.lines),
+        fault="\n".join(fault_lines(emitter, "thread.end")),
+    )
+    lines, passed = ["entry:"], list[str]()
+    for number, argument in enumerate(arguments):
+        memory = types.memory_type(argument.type)
+        lines.append(f"  %p{number} = getelementptr i64, ptr %slots, i64 {number}")
+        lines.append(f"  %r{number} = load {memory}, ptr %p{number}, align 8")
+        text = f"%r{number}"
+        if memory != argument.type:
+            text = f"%t{number}"
+            lines.append(f"  {text} = icmp ne {memory} %r{number}, 0")
+        passed.append(f"{argument.type} {text}")
+    start, resume = symbol(emitter, ".start"), symbol(emitter, ".resume")
+    lines += [f"  %made = call ptr @{thread}({', '.join([*passed, *rest])})", "  ret ptr %made"]
+    facts = _string(emitter, json.dumps(_facts(emitter)))
+    callee = emitter.declare(f"void @{MODEL}(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64)")
+    given = f"ptr {facts}, ptr @{start}, ptr @{resume}, ptr @free, ptr %slots, i64 %first, i64 %last"
+    return [
+        coro,
+        "\n".join([f"define internal ptr @{start}({', '.join([*_OUTER, *_AREAS])}) nounwind {{", *lines, "}"]),
+        f"define internal void @{resume}(ptr %handle) nounwind {{\n"
+        "  call void @llvm.coro.resume(ptr %handle)\n  ret void\n}",
+        f"define void @{name}(ptr %slots, ptr %shared, i64 %first, i64 %last, {', '.join(GRID)}) {{\n"
+        f"  call void {callee}({given}, {', '.join(GRID)})\n  ret void\n}}",
+    ]
+
+
+def _facts(emitter: Emitter) -> dict[str, object]:
+    """What the model must know of the kernel."""
+    kernel = emitter.kernel
+    cluster = kernel.attributes.get(CLUSTER)
+    return {
+        "kernel": kernel.sym_name.data,
+        "threads": emitter.threads,
+        "shared": kernel.integer(simt.SHARED_BYTES) or 0,
+        "exchange": 2 * coroutine.half_bytes(emitter),
+        "words": 1 + max(words_of(op) for op in kernel.body.walk()),
+        "cluster": list(cluster.get_values()) if isinstance(cluster, DenseArrayBase) else [1, 1, 1],
+    }
