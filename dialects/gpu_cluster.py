@@ -21,6 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tileopt.dialects.gpu_mbarrier import check_barriers
 from tileopt.dialects.gpu_scopes import check_cluster
 from tileopt.dialects.gpu_words import check_indices
 from tileopt.dialects.tile_types import BufferType
@@ -95,5 +96,21 @@ class RemoteStore(IRDLOperation):
             raise VerifyException(f"an element of {self.target.type} is not {self.value.type}")
 
 
-ClusterOps: list[type[Operation]] = [ClusterArrive, ClusterWait, RemoteLoad, RemoteStore]
-"""Ops of blocks that come in clusters."""
+@irdl_op_definition
+class RemoteArrive(IRDLOperation):
+    """This thread's arrival at a barrier (see `gpu.mbarrier_init`) of the block of this rank."""
+
+    name = "gpu.remote_arrive"
+    barriers = operand_def(BufferType)
+    index = operand_def(I64)
+    rank = operand_def(I64)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$barriers `[` $index `]` `of` $rank attr-dict `:` type($barriers)"
+
+    def verify_(self) -> None:
+        check_cluster(self)
+        check_barriers(self.barriers.type)
+
+
+ClusterOps: list[type[Operation]] = [ClusterArrive, ClusterWait, RemoteLoad, RemoteStore, RemoteArrive]

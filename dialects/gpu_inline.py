@@ -56,7 +56,7 @@ class InlinePtx(IRDLOperation):
         letters = [part.strip() for part in self.constraints.data.split(",")] if self.constraints.data else []
         outputs = [letter for letter in letters if letter.startswith("=")]
         if outputs != letters[: len(outputs)] or len(outputs) != len(self.results_):
-            raise VerifyException(f"the constraints '{self.constraints.data}' name the {len(self.results_)} results first")
+            raise VerifyException(f"the constraints '{self.constraints.data}' name {len(self.results_)} results first")
         if len(letters) != len(self.results_) + len(self.inputs):
             raise VerifyException(
                 f"{len(letters)} constraints for {len(self.results_)} results and {len(self.inputs)} operands"

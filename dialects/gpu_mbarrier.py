@@ -19,6 +19,7 @@ from xdsl.irdl import (
     opt_operand_def,
     opt_prop_def,
     prop_def,
+    result_def,
     traits_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
@@ -110,6 +111,30 @@ class MbarrierWait(IRDLOperation):
 
 
 @irdl_op_definition
+class MbarrierTryWait(IRDLOperation):
+    """Whether the phase of the parity of `phase` has ended; may wait for it a while."""
+
+    name = "gpu.mbarrier_try_wait"
+    barriers = operand_def(BaseAttr(BufferType))
+    index = operand_def(I64)
+    phase = operand_def(I64)
+    result = result_def(eq(i1))
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$barriers `[` $index `]` `,` $phase attr-dict `:` type($barriers)"
+
+    def verify_(self) -> None:
+        check_barriers(self.barriers.type)
+
+
+@irdl_op_definition
+class MbarrierInval(_BarrierOp):
+    """Ends one barrier, so that its memory may hold something else. One thread does it, and none uses it after."""
+
+    name = "gpu.mbarrier_inval"
+
+
+@irdl_op_definition
 class SetMaxRegisters(IRDLOperation):
     """Gives registers of this warp back, or takes more (`setmaxnreg`). All warps of a warpgroup do the same, and the
     kernel's block size must be known. `registers`: of a thread, 24 to 256 by 8."""
@@ -129,4 +154,6 @@ class SetMaxRegisters(IRDLOperation):
             raise VerifyException(f"direction is 1 (take) or -1 (give), not {self.direction.value.data}")
 
 
-MbarrierOps: list[type[Operation]] = [MbarrierInit, MbarrierFence, MbarrierArrive, MbarrierWait, SetMaxRegisters]
+MbarrierOps: list[type[Operation]] = [
+    MbarrierInit, MbarrierFence, MbarrierArrive, MbarrierWait, MbarrierTryWait, MbarrierInval, SetMaxRegisters,
+]  # fmt: skip

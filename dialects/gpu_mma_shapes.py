@@ -85,5 +85,3 @@ def mma_shape(shape: str, a: str, b: str, acc: str) -> MmaShape:
             return row
     known = ", ".join(f"{row.name} in {x}" for row in rows for x in row.accs)
     raise VerifyException(f"mma.sync has no {shape} of {a} summed in {acc}; it has {known}")
-
-

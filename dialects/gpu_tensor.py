@@ -24,8 +24,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.checks import integer, is_power_of_two, string
-from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.gpu_described import BYTES, check_operand
+from tileopt.dialects.gpu_mbarrier import check_barriers
 from tileopt.dialects.gpu_scopes import WARPGROUP, check_threads
 from tileopt.dialects.gpu_words import check_indices
 from tileopt.dialects.layout import WARP_SIZE
@@ -105,7 +105,9 @@ class Tcgen05Mma(_Tensor):
         m, k = check_operand(self.a.type, a_type, self.trans_a is not None, "operand a")
         n, other = check_operand(self.b.type, b_type, self.trans_b is not None, "operand b")
         if m != LANES or k != other or n % 16 or n > 256:
-            raise VerifyException(f"tcgen05.mma multiplies 128 x K by K x N, N in steps of 16 up to 256, not {m}, {n}, {k}")
+            raise VerifyException(
+                f"tcgen05.mma has M = 128, and N of 16 to 256 by 16, not {m} x {n} over {k} and {other}"
+            )
 
 
 @irdl_op_definition
@@ -113,14 +115,12 @@ class Tcgen05Commit(_Tensor):
     """`tcgen05.commit`: the barrier in shared memory gets an arrival when this thread's products so far are done."""
 
     name = "gpu.tcgen05_commit"
-    barrier = operand_def(BufferType)
-    indices = var_operand_def(I64)
-    assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
+    barriers = operand_def(BufferType)
+    index = operand_def(I64)
+    assembly_format = "$barriers `[` $index `]` attr-dict `:` type($barriers)"
 
     def verify_(self) -> None:
-        check_indices(self.barrier.type, self.indices)
-        if bit_width(self.barrier.type.element_type) != 64:
-            raise VerifyException(f"a barrier in memory has 64 bits, and is no element of {self.barrier.type}")
+        check_barriers(self.barriers.type)
 
 
 def _check_words(count: int) -> None:

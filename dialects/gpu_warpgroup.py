@@ -63,8 +63,8 @@ class WgmmaWords(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
-        "(`shared` $a^)? `[` $a_words `]` `,` $b `,` `[` $acc `]` attr-dict `:` (type($a)^ `,`)? `[` type($a_words) `]` "
-        "`,` type($b) `,` `[` type($acc) `]` `->` type($words)"
+        "(`shared` $a^)? `[` $a_words `]` `,` $b `,` `[` $acc `]` attr-dict `:` (type($a)^ `,`)? "
+        "`[` type($a_words) `]` `,` type($b) `,` `[` type($acc) `]` `->` type($words)"
     )
 
     @property

@@ -170,11 +170,21 @@ class MmaWords(IRDLOperation):
         word = f64 if self.a_type.data == "f64" else i32
         acc_word = ACC_WORDS.get(self.acc_type.data)
         counts = self.row.words(self.acc_type.data)
-        parts = (("a", self.a, word), ("b", self.b, word), ("acc", self.acc, acc_word), ("result", self.words, acc_word))
+        parts = (("a", self.a, word), ("b", self.b, word), ("acc", self.acc, acc_word), ("d", self.words, acc_word))
         for (what, values, type_), count in zip(parts, (*counts, counts[2]), strict=True):
             if len(values) != count or any(v.type != type_ for v in values):
                 found = ", ".join(str(v.type) for v in values)
                 raise VerifyException(f"{what} of {self.shape.data} is {count} of {type_} in each lane, not ({found})")
 
 
-WordOps: list[type[Operation]] = [CpAsyncElements, LdMatrixWords, StMatrixWords, MmaWords]
+@irdl_op_definition
+class FenceProxyAsync(IRDLOperation):
+    """`fence.proxy.async`: what this thread wrote to shared memory before is seen by units that reach it past the
+    threads (bulk copies, `wgmma`, `tcgen05`), once threads have met behind it."""
+
+    name = "gpu.fence_proxy_async"
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "attr-dict"
+
+
+WordOps: list[type[Operation]] = [CpAsyncElements, LdMatrixWords, StMatrixWords, MmaWords, FenceProxyAsync]

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from tileopt.dialects import gpu, gpu_cluster, gpu_inline, gpu_words
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DTYPES, DType
-from tileopt.dialects.gpu_mma_shapes import ACC_WORDS, OPERAND_BITS
+from tileopt.dialects.gpu_mma_shapes import ACC_WORDS
 from tileopt.dialects.kernel import CLUSTER
 from tileopt.dialects.layout import SharedLayout
 from tileopt.frontends.builder_memory import Buffer, Memory
@@ -51,7 +51,7 @@ class Hardware(Warps):
         results: Sequence[Attribute] = (),
         properties: Mapping[str, Attribute] | None = None,
     ) -> Operation:
-        """Appends an op; groups of operands are lists. Raises CompileError (`gpu/...`) where its verifier refuses it."""
+        """Appends an op; groups of operands are lists. What its verifier refuses is a CompileError (`gpu/...`)."""
         given = dict(properties or {})
         groups = [list(o) if isinstance(o, list | tuple) else [o] for o in operands]
         if any(isinstance(o, list | tuple) for o in operands) and _segmented(op):
@@ -114,8 +114,8 @@ class Hardware(Warps):
         if swizzle not in (32, 64, 128):
             raise self.error("type/shared", f"the hardware swizzles rows of 32, 64 or 128 bytes, not of {swizzle}")
         row = shape[-1] * dtype.bytes if shape else 0
-        if len(shape) < 2 or row % swizzle or row & (row - 1) and row > swizzle and row // swizzle * swizzle != row:
-            raise self.error("type/shared", f"a swizzle of {swizzle} bytes needs rows of whole {swizzle} bytes, not {row}")
+        if len(shape) < 2 or row % swizzle:
+            raise self.error("type/shared", f"a swizzle of {swizzle} bytes needs rows of whole {swizzle}, not of {row}")
         bits, base = (swizzle // SWIZZLE_UNIT).bit_length() - 1, (SWIZZLE_UNIT // dtype.bytes).bit_length() - 1
         panel = 0 if row == swizzle else swizzle // dtype.bytes
         return SharedLayout(tuple(shape), tuple(range(len(shape))), bits, base, SWIZZLE_SHIFT, 0, panel)
@@ -123,7 +123,12 @@ class Hardware(Warps):
     # Copies
 
     def cp_async(
-        self, target: Memory, target_index: Sequence[Operand], source: Memory, source_index: Sequence[Operand], count: int
+        self,
+        target: Memory,
+        target_index: Sequence[Operand],
+        source: Memory,
+        source_index: Sequence[Operand],
+        count: int,
     ) -> None:
         """Starts a copy of `count` elements by this thread."""
         if count < 1:
@@ -166,7 +171,8 @@ class Hardware(Warps):
         run = max(1, ROW_BYTES // base.dtype.bytes)
         last = self.as_value(index[-1]) if index else None
         if last is not None and isinstance(last.const, int) and last.const % run:
-            raise self.error("gpu/alignment", f"a row of a matrix begins at a multiple of {run} elements, not at {last.const}")
+            what = f"a row of a matrix begins at a multiple of {run} elements, not at {last.const}"
+            raise self.error("gpu/alignment", what)
         return self.run_of(memory, index, run)
 
     def mma_sync(

@@ -30,13 +30,13 @@ from xdsl.ir import Attribute, Region
 from tileopt.dialects import kernel as names
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import OwnershipError
+from tileopt.frontends.builder_barriers import Barriers
 from tileopt.frontends.builder_core import remove_unused
-from tileopt.frontends.builder_hardware import Hardware
 from tileopt.frontends.requires import canonical, parse
 from tileopt.frontends.witness import guards, names_thread, stands_in
 
 
-class SimtBuilder(Hardware):
+class SimtBuilder(Barriers):
     """Builds one kernel of threads, specialised to a signature and a block."""
 
     def requirements(self) -> list[str]:

@@ -26,12 +26,23 @@ from tileopt.backends.cpu.uniform import EXCHANGES
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.thread import pointer_to
-from tileopt.dialects import gpu, gpu_cluster, gpu_inline, gpu_tensor, gpu_warpgroup, gpu_words, simt
-from tileopt.dialects.diagnostics import UnsupportedError, location_of
+from tileopt.dialects import (
+    gpu,
+    gpu_cluster,
+    gpu_inline,
+    gpu_mbarrier,
+    gpu_tensor,
+    gpu_tma,
+    gpu_warpgroup,
+    gpu_words,
+    simt,
+)
+from tileopt.dialects.diagnostics import CompileError, UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.kernel import CLUSTER
 from tileopt.dialects.simt import Kernel
 from tileopt.dialects.simt_warp import SyncWarp
+from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import BufferType, ViewType
 
 HARDWARE: tuple[type[Operation], ...] = (
@@ -41,12 +52,16 @@ HARDWARE: tuple[type[Operation], ...] = (
     *gpu_cluster.ClusterOps,
     *gpu_warpgroup.WarpgroupOps,
     *gpu_tensor.TensorOps,
+    *gpu_mbarrier.MbarrierOps,
+    *gpu_tma.TmaOps,
 )
 
 
 def needed(kernel: Kernel) -> bool:
     """Whether the kernel has ops that the model runs."""
-    return any(isinstance(op, HARDWARE) for op in kernel.body.walk())
+    return any(
+        isinstance(op, HARDWARE) or (isinstance(op, simt.Barrier) and op.id is not None) for op in kernel.body.walk()
+    )
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -145,17 +160,32 @@ def _words(emitter: Emitter, op: Operation) -> list[str]:
     return out
 
 
+def _copied(emitter: Emitter, op: gpu_tma.TmaLoad | gpu_tma.TmaStore) -> list[str]:
+    """Of a bulk copy: the array's address, extents, strides and the offsets in it; the tile; the barrier of a load."""
+    assert isinstance(op.buffer.type, BufferType)
+    reason = unfit(op.view, op.buffer.type)
+    if reason is not None:
+        raise CompileError("gpu/tensor-map", f"the copy engine cannot move this tile: {reason}")
+    view = emitter.view(op.view)
+    start = emitter.assign(f"ptrtoint ptr {view.pointer} to i64")
+    out = [start, *view.extents, *view.strides, *map(emitter.scalar, op.offsets), _address(emitter, op.buffer, ())]
+    if isinstance(op, gpu_tma.TmaLoad):
+        out.append(_address(emitter, op.barriers, [op.index]))
+    return out
+
+
 WHOLE_BUFFERS = (*gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
 
 
 def words_of(op: Operation) -> int:
     """The most words that an op's request has beside its description."""
-    return len(op.operands) + len(op.results) + 1
+    ranks = sum(v.type.rank for v in op.operands if isinstance(v.type, ViewType))
+    return len(op.operands) + len(op.results) + 2 * ranks + 1
 
 
 def request(emitter: Emitter, op: Operation) -> None:
     """Any op that the model does."""
-    words = _words(emitter, op)
+    words = _copied(emitter, op) if isinstance(op, gpu_tma.TmaLoad | gpu_tma.TmaStore) else _words(emitter, op)
     if isinstance(op, gpu_words.CpAsyncElements):
         words.append(emitter.view(op.source).strides[-1] if len(op.source_indices) else "1")
     for number, word in enumerate(words, 1):

@@ -23,9 +23,11 @@ from tileopt.backends.nvidia import (
     module,
     shared,
     sync,
+    tcgen05,
     tensor,
     tma,
     warp,
+    warpgroup_words,
     wgmma,
 )
 from tileopt.backends.nvidia.allowed import INTRINSICS
@@ -51,6 +53,8 @@ def _handlers() -> dict[type[Operation], Handler]:
         **element_copies.HANDLERS,
         **matrix_words.HANDLERS,
         **cluster.HANDLERS,
+        **warpgroup_words.HANDLERS,
+        **tcgen05.HANDLERS,
         **inline_ptx.HANDLERS,
         **dot.HANDLERS,
         **warp.HANDLERS,

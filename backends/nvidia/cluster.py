@@ -10,7 +10,7 @@ from tileopt.backends.llvm.thread import pointer_to
 from tileopt.backends.nvidia.features import need
 from tileopt.backends.nvidia.ptx import Statement
 from tileopt.backends.nvidia.shared import shared_address
-from tileopt.dialects.gpu_cluster import ClusterArrive, ClusterWait, RemoteLoad, RemoteStore
+from tileopt.dialects.gpu_cluster import ClusterArrive, ClusterWait, RemoteArrive, RemoteLoad, RemoteStore
 from tileopt.dialects.target import Feature
 
 _WIDTH_OF_BYTE = "i16"  # PTX has no register of 8 bits
@@ -77,9 +77,19 @@ def remote_store(emitter: Emitter, op: Operation) -> None:
     statement.emit(emitter, f"st.shared::cluster.b{bits} [{place}], {value};", effects=True)
 
 
+def remote_arrive(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, RemoteArrive)
+    need(op, Feature.CLUSTERS)
+    address = mapped(emitter, pointer_to(emitter, op.barriers, [op.index])[0], op.rank)
+    statement = Statement()
+    place = statement.word("i32", address)
+    statement.emit(emitter, f"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{place}];", effects=True)
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     ClusterArrive: arrive,
     ClusterWait: wait,
     RemoteLoad: remote_load,
     RemoteStore: remote_store,
+    RemoteArrive: remote_arrive,
 }

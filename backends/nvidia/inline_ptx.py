@@ -36,7 +36,9 @@ def inline_ptx(emitter: Emitter, op: Operation) -> None:
     made = emitter.assign(f"call {struct} {call} {tail}")
     for number, (result, element, register) in enumerate(zip(op.results_, elements, registers, strict=True)):
         word = made if len(registers) == 1 else emitter.assign(f"extractvalue {struct} {made}, {number}")
-        emitter.values[result] = word if element == register else emitter.assign(f"bitcast {register} {word} to {element}")
+        if element != register:
+            word = emitter.assign(f"bitcast {register} {word} to {element}")
+        emitter.values[result] = word
 
 
 HANDLERS: dict[type[Operation], Handler] = {InlinePtx: inline_ptx}

@@ -10,7 +10,7 @@ from tileopt.backends.nvidia.atoms.mma_sync import PTX_NAMES
 from tileopt.backends.nvidia.features import need, need_arch
 from tileopt.backends.nvidia.ptx import CONVERGENT, Statement
 from tileopt.backends.nvidia.shared import shared_address
-from tileopt.dialects.gpu_words import LdMatrixWords, MmaWords, StMatrixWords
+from tileopt.dialects.gpu_words import FenceProxyAsync, LdMatrixWords, MmaWords, StMatrixWords
 from tileopt.dialects.target import Feature
 
 _NAMES = {**PTX_NAMES, "tf32": "tf32", "u8": "u8", "i4": "s4", "u4": "u4"}
@@ -62,4 +62,14 @@ def mma(emitter: Emitter, op: Operation) -> None:
         emitter.values[result] = made
 
 
-HANDLERS: dict[type[Operation], Handler] = {LdMatrixWords: ldmatrix, StMatrixWords: stmatrix, MmaWords: mma}
+def fence(emitter: Emitter, op: Operation) -> None:
+    need(op, Feature.TMA)  # the units that reach shared memory past the threads came with it
+    Statement().emit(emitter, "fence.proxy.async.shared::cta;", effects=True)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    LdMatrixWords: ldmatrix,
+    StMatrixWords: stmatrix,
+    MmaWords: mma,
+    FenceProxyAsync: fence,
+}

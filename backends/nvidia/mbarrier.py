@@ -5,19 +5,13 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.nvidia.features import need
+from tileopt.backends.nvidia.ptx import Statement
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.dialects import gpu_mbarrier as gpu
-from tileopt.dialects.diagnostics import TargetError
-from tileopt.dialects.target import Feature, target_of
+from tileopt.dialects.target import Feature
 
 BARRIER_BYTES = 8
-
-
-def need(op: Operation, feature: Feature) -> None:
-    """Raises TargetError where the target lacks a feature."""
-    target = target_of(op)
-    if not target.has(feature):
-        raise TargetError(f"target/unsupported-{feature.value}", f"{target.name} has no {feature.value}")
 
 
 def narrow(emitter: Emitter, value: SSAValue) -> str:
@@ -81,6 +75,29 @@ def wait(emitter: Emitter, op: Operation) -> None:
     assembly(emitter, text, "r,r", f"i32 {address}", f"i32 {parity}")
 
 
+def try_wait(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, gpu.MbarrierTryWait)
+    need(op, Feature.TMA)
+    address = barrier_address(emitter, op.barriers, op.index)
+    phase = narrow(emitter, op.phase)
+    parity = str(int(phase) & 1) if phase.isdigit() else emitter.assign(f"and i32 {phase}, 1")
+    statement = Statement()
+    out = statement.output("i32")
+    place, which = statement.word("i32", address), statement.word("i32", parity)
+    text = (
+        f"{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{place}], {which}; selp.b32 {out}, 1, 0, p; }}"
+    )
+    (word,) = statement.emit(emitter, text, "nounwind", effects=True)
+    emitter.values[op.result] = emitter.assign(f"icmp ne i32 {word}, 0")
+
+
+def inval(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, gpu.MbarrierInval)
+    need(op, Feature.MBARRIER)
+    address = barrier_address(emitter, op.barriers, op.index)
+    assembly(emitter, "mbarrier.inval.shared::cta.b64 [$0];", "r", f"i32 {address}")
+
+
 def set_registers(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.SetMaxRegisters)
     need(op, Feature.SETMAXNREG)
@@ -93,5 +110,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     gpu.MbarrierFence: fence,
     gpu.MbarrierArrive: arrive,
     gpu.MbarrierWait: wait,
+    gpu.MbarrierTryWait: try_wait,
+    gpu.MbarrierInval: inval,
     gpu.SetMaxRegisters: set_registers,
 }

@@ -12,7 +12,8 @@ from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
-from tileopt.backends.nvidia.mbarrier import assembly, barrier_address, narrow, need
+from tileopt.backends.nvidia.features import need
+from tileopt.backends.nvidia.mbarrier import assembly, barrier_address, narrow
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.dialects import gpu_tma as gpu
 from tileopt.dialects.diagnostics import CompileError

@@ -15,6 +15,21 @@ from __future__ import annotations
 
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.dtypes import DType as DType
+from tileopt.frontends.simt_python.barrier_functions import (
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_fence,
+    mbarrier_init,
+    mbarrier_inval,
+    mbarrier_try_wait,
+    mbarrier_wait,
+    named_barrier,
+    setmaxnreg,
+    tma_commit,
+    tma_load,
+    tma_store,
+    tma_wait,
+)
 from tileopt.frontends.simt_python.functions import (
     active_mask,
     all_sync,
@@ -76,11 +91,22 @@ from tileopt.frontends.simt_python.hardware_functions import (
     cp_async,
     cp_async_commit,
     cp_async_wait,
+    fence_proxy_async,
     inline_ptx,
     ldmatrix,
     map_shared,
     mma_sync,
     stmatrix,
+    tcgen05_alloc,
+    tcgen05_commit,
+    tcgen05_dealloc,
+    tcgen05_fence,
+    tcgen05_ld,
+    tcgen05_mma,
+    tcgen05_st,
+    tcgen05_wait,
+    wgmma,
+    wgmma_wait,
 )
 from tileopt.frontends.simt_python.kernel import kernel
 from tileopt.frontends.simt_python.parameters import Atomic, Const, DisjointSlice, Slice
@@ -136,11 +162,15 @@ __all__ = [
     "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "cluster_arrive",
     "cluster_barrier", "cluster_dim", "cluster_rank", "cluster_size", "cluster_wait", "clz", "cos", "cosh",
     "cp_async", "cp_async_commit", "cp_async_wait", "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16",
-    "f32", "f64", "f8e4m3fn", "f8e5m2", "fence", "ffs", "floor", "fma", "grid_dim", "grid_stride", "i16", "i32",
-    "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask", "ldmatrix", "log", "log10", "log1p",
-    "log2", "map_shared", "match_all", "match_any", "maximum", "minimum", "mma_sync", "popc", "pow", "printf",
-    "round", "rsqrt", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sigmoid", "sin", "sinh",
-    "sqrt", "static_assert", "static_range", "stmatrix", "syncthreads", "syncwarp", "tan", "tanh", "thread_idx",
-    "thread_index", "thread_index_2d", "thread_index_3d", "thread_rank", "trunc", "u16", "u32", "u64", "u8",
-    "warp_index", "warp_rank", "warp_reduce", "where",
+    "f32", "f64", "f8e4m3fn", "f8e5m2", "fence", "fence_proxy_async", "ffs", "floor", "fma", "grid_dim",
+    "grid_stride", "i16", "i32", "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask",
+    "ldmatrix", "log", "log10", "log1p", "log2", "map_shared", "match_all", "match_any", "maximum",
+    "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_fence", "mbarrier_init", "mbarrier_inval",
+    "mbarrier_try_wait", "mbarrier_wait", "minimum", "mma_sync", "named_barrier", "popc", "pow", "printf", "round",
+    "rsqrt", "setmaxnreg", "shared", "shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "sigmoid", "sin",
+    "sinh", "sqrt", "static_assert", "static_range", "stmatrix", "syncthreads", "syncwarp", "tan", "tanh",
+    "tcgen05_alloc", "tcgen05_commit", "tcgen05_dealloc", "tcgen05_fence", "tcgen05_ld", "tcgen05_mma",
+    "tcgen05_st", "tcgen05_wait", "thread_idx", "thread_index", "thread_index_2d", "thread_index_3d", "thread_rank",
+    "tma_commit", "tma_load", "tma_store", "tma_wait", "trunc", "u16", "u32", "u64", "u8", "warp_index",
+    "warp_rank", "warp_reduce", "wgmma", "wgmma_wait", "where",
 ]  # fmt: skip

@@ -142,10 +142,87 @@ def _inline_ptx(
     return None if not made else made[0] if len(made) == 1 else made
 
 
+def _described(it: SimtInterpreter, array: Any, dtype: Any, what: str) -> tuple[Any, str]:
+    """(buffer, element type) of an operand in shared memory."""
+    buffer = it.threads.in_shared(it.memory(array, what), what)
+    return buffer, buffer.dtype.name if dtype is None else operand_type(it, dtype, f"the type of {what}")
+
+
+def _wgmma(
+    it: SimtInterpreter, a: Any, b: Any, acc: Any, dtype: Any, b_dtype: Any, trans_a: Any, trans_b: Any
+) -> object:
+    b_buffer, b_type = _described(it, b, dtype if b_dtype is None else b_dtype, "wgmma()")
+    flags = flag(it, trans_a, "trans_a"), flag(it, trans_b, "trans_b")
+    given = words(it, acc, "wgmma()")
+    if isinstance(a, tuple):
+        a_type = b_type if dtype is None else operand_type(it, dtype, "the type of wgmma()")
+        return it.threads.wgmma(words(it, a, "wgmma()"), b_buffer, given, (a_type, b_type), flags)
+    a_buffer, a_type = _described(it, a, dtype, "wgmma()")
+    return it.threads.wgmma(a_buffer, b_buffer, given, (a_type, b_type), flags)
+
+
+def _wgmma_wait(it: SimtInterpreter, acc: Any, pending: Any) -> object:
+    return it.threads.wgmma_wait(words(it, acc, "wgmma_wait()"), it.known_int(pending, "pending"))
+
+
+def _tcgen05_alloc(it: SimtInterpreter, array: Any, index: Any, columns: Any) -> object:
+    memory = it.memory(array, "tcgen05_alloc()")
+    it.threads.tcgen05_alloc(memory, it.index(index, memory), it.known_int(columns, "the columns"))
+    return None
+
+
+def _tcgen05_dealloc(it: SimtInterpreter, address: Any, columns: Any) -> object:
+    it.threads.tcgen05_dealloc(it.number(address, "tcgen05_dealloc()"), it.known_int(columns, "the columns"))
+    return None
+
+
+def _tcgen05_mma(
+    it: SimtInterpreter, address: Any, a: Any, b: Any, accumulate: Any, dtype: Any, b_dtype: Any, trans_a: Any,
+    trans_b: Any,
+) -> object:  # fmt: skip
+    a_buffer, a_type = _described(it, a, dtype, "tcgen05_mma()")
+    b_buffer, b_type = _described(it, b, dtype if b_dtype is None else b_dtype, "tcgen05_mma()")
+    flags = flag(it, trans_a, "trans_a"), flag(it, trans_b, "trans_b")
+    numbers = it.number(address, "tcgen05_mma()"), it.number(accumulate, "tcgen05_mma()")
+    it.threads.tcgen05_mma(*numbers, a_buffer, b_buffer, (a_type, b_type), flags)
+    return None
+
+
+def barrier_of(it: SimtInterpreter, barriers: Any, index: Any, what: str) -> tuple[Any, Any]:
+    """An array of barriers in shared memory, and which of them."""
+    return it.threads.in_shared(it.memory(barriers, what), what), it.number(index, what)
+
+
+def _tcgen05_commit(it: SimtInterpreter, barriers: Any, index: Any) -> object:
+    it.threads.tcgen05_commit(*barrier_of(it, barriers, index, "tcgen05_commit()"))
+    return None
+
+
+def _tcgen05_ld(it: SimtInterpreter, address: Any, count: Any) -> object:
+    return it.threads.tcgen05_ld(it.number(address, "tcgen05_ld()"), it.known_int(count, "the count"))
+
+
+def _tcgen05_st(it: SimtInterpreter, address: Any, values: Any) -> object:
+    it.threads.tcgen05_st(it.number(address, "tcgen05_st()"), words(it, values, "tcgen05_st()"))
+    return None
+
+
+def _tcgen05_wait(it: SimtInterpreter, kind: Any, values: Any) -> object:
+    return it.threads.tcgen05_wait(word(it, kind, "what is waited for"), words(it, values, "tcgen05_wait()"))
+
+
+def _tcgen05_fence(it: SimtInterpreter, kind: Any) -> object:
+    it.threads.tcgen05_fence(word(it, kind, "the side"))
+    return None
+
+
 HARDWARE: dict[str, Intrinsic] = {
     "cp_async": _cp_async, "cp_async_commit": _does("cp_async_commit"), "cp_async_wait": _cp_async_wait,
     "ldmatrix": _ldmatrix, "stmatrix": _stmatrix, "mma_sync": _mma_sync, "cluster_dim": _cluster_dim,
     "cluster_size": _cluster_size, "cluster_rank": _cluster_rank, "cluster_arrive": _does("cluster_arrive"),
     "cluster_wait": _does("cluster_wait"), "cluster_barrier": _cluster_barrier, "map_shared": _map_shared,
-    "inline_ptx": _inline_ptx,
+    "inline_ptx": _inline_ptx, "fence_proxy_async": _does("fence_proxy_async"), "wgmma": _wgmma,
+    "wgmma_wait": _wgmma_wait, "tcgen05_alloc": _tcgen05_alloc, "tcgen05_dealloc": _tcgen05_dealloc,
+    "tcgen05_mma": _tcgen05_mma, "tcgen05_commit": _tcgen05_commit, "tcgen05_ld": _tcgen05_ld,
+    "tcgen05_st": _tcgen05_st, "tcgen05_wait": _tcgen05_wait, "tcgen05_fence": _tcgen05_fence,
 }  # fmt: skip

@@ -69,6 +69,94 @@ def mma_sync(
 
 
 @_in_kernels
+def fence_proxy_async() -> None:
+    """What the thread wrote to shared memory is seen by `wgmma`, `tcgen05` and bulk copies that start once threads have
+    met behind it (sm_90)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def wgmma(
+    a: Any, b: Any, acc: Words, dtype: Any = None, b_dtype: Any = None, trans_a: bool = False, trans_b: bool = False
+) -> tuple[Scalar, ...]:
+    """Starts `acc + a @ b` by a warpgroup of four warps, and closes its group (sm_90a).
+
+    b: shared memory of (N, K), or (K, N) where `trans_b`; N is 8 to 256 by 8, of integers by 16 from 32 on. a: shared
+    memory of (64, K), or (K, 64) where `trans_a`; or, in each thread, 4 u32 for each 32 bytes of K. Only 16-bit
+    elements transpose. Both arrays have a `swizzle=`. Types: f16, bf16, "tf32" (in f32 arrays), f8e4m3fn and f8e5m2,
+    which may differ, in f32; i8 and u8, which may differ, in i32. acc: N / 2 registers.
+
+    The result may be used after `wgmma_wait`. What threads wrote to a and b needs `fence_proxy_async` and a barrier.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def wgmma_wait(acc: Words, pending: int = 0) -> tuple[Scalar, ...]:
+    """Waits until at most `pending` of the warpgroup's latest groups are under way; gives the accumulator (sm_90a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_alloc(array: Any, index: Index, columns: int) -> None:
+    """A warp takes 32, 64, ... 512 columns of tensor memory; their address goes to an i32 in shared memory.
+
+    sm_100a and sm_103a, as all of `tcgen05`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_dealloc(address: Scalar, columns: int) -> None:
+    """A warp gives the columns back, which it must before the block ends (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_mma(
+    address: Scalar, a: Any, b: Any, accumulate: Scalar = True, dtype: Any = None, b_dtype: Any = None,
+    trans_a: bool = False, trans_b: bool = False,
+) -> None:  # fmt: skip
+    """One thread starts d + a @ b, or a @ b, into tensor memory at `address` (sm_100a).
+
+    a: shared memory of (128, K), b of (N, K), N 16 to 256 by 16, or (K, 128) and (K, N) where `trans_a`, `trans_b`;
+    f16, bf16, or f8e4m3fn and f8e5m2, which may differ, with a `swizzle=`. d: 128 lanes of N columns of f32.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_commit(barriers: Any, index: Scalar = 0) -> None:
+    """The barrier gets an arrival when this thread's products so far are done (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_ld(address: Scalar, count: int) -> tuple[Scalar, ...]:
+    """Warp w of four reads lanes 32w on of tensor memory: each its own, `count` (a power of two up to 128) columns of
+    u32. May be used after `tcgen05_wait` (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_st(address: Scalar, words: Words) -> None:
+    """Writes what `tcgen05_ld` reads (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_wait(kind: str, words: Words = ()) -> tuple[Scalar, ...]:
+    """Waits for the warp's loads ("ld", gives what they gave) or stores ("st") (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def tcgen05_fence(kind: str) -> None:
+    """Orders tcgen05 ops "before" or "after" a meeting of threads (sm_100a)."""
+    raise NotImplementedError
+
+
+@_in_kernels
 def cluster_dim(axis: int = 0) -> int:
     """Blocks of a cluster along an axis, a constant: `cluster=` of the contract (sm_90)."""
     raise NotImplementedError

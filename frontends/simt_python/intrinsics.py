@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
 from tileopt.frontends.python.objects import Range, name_of
+from tileopt.frontends.simt_python.barriers import BARRIERS
 from tileopt.frontends.simt_python.hardware import HARDWARE
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def _printf(it: SimtInterpreter, format: Any, values: Any) -> object:
 INTRINSICS: dict[str, Intrinsic] = {
     **SHARED,
     **HARDWARE,
+    **BARRIERS,
     "thread_index_2d": _indices(1, 0), "thread_index_3d": _indices(2, 1, 0), "block_dim": _block_dim,
     "grid_stride": _grid_stride, "shared": _shared, "dynamic_shared": _dynamic_shared, "fence": _fence,
     "barrier": _does("barrier"), "syncthreads": _does("barrier"), "syncwarp": _does("sync_warp"),

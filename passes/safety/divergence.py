@@ -56,7 +56,7 @@ class Divergence:
     def check_barriers(self) -> None:
         """Raises CompileError for a barrier that only some threads of a block may reach."""
         for op in self.kernel.walk():
-            if not isinstance(op, BLOCK_MEETINGS):
+            if not isinstance(op, BLOCK_MEETINGS) or (isinstance(op, simt.Barrier) and op.id is not None):
                 continue
             parent = op.parent_op()
             while parent is not None and parent is not self.kernel:

@@ -201,7 +201,11 @@ class LaneRun:
             self.values[result] = None
 
     def barrier(self, op: Operation, mask: Mask) -> None:
-        self.to.barrier()
+        assert isinstance(op, simt.Barrier)
+        if op.id is not None:
+            self.to.forget()  # some threads meet
+        else:
+            self.to.barrier()
 
     def sync_warp(self, op: Operation, mask: Mask) -> None:
         self.to.sync_warp(mask)

@@ -10,17 +10,18 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.dialects import simt, tile
+from tileopt.dialects.gpu_tma import TmaStore
 from tileopt.dialects.kernel import BLOCK, KernelOp
 from tileopt.dialects.simt_thread import ElementLoad, ElementStore, ThreadIdx
-from tileopt.dialects.tile_types import ViewType
+from tileopt.dialects.tile_types import ViewType, tile_shape
 from tileopt.passes.analysis.accesses import name_of, shape_of
 from tileopt.passes.analysis.affine import Expr, Symbol, shown
 from tileopt.passes.analysis.facts import KernelFacts
 from tileopt.passes.analysis.kernel_facts import thread
 from tileopt.passes.safety.instance import Instance
 
-OwnedOp: TypeAlias = tile.Load | tile.Store | ElementLoad | ElementStore
-STORES = (tile.Store, ElementStore)
+OwnedOp: TypeAlias = tile.Load | tile.Store | ElementLoad | ElementStore | TmaStore
+STORES = (tile.Store, ElementStore, TmaStore)
 
 
 class OwnedAccess:
@@ -31,8 +32,8 @@ class OwnedAccess:
         self.stores = isinstance(op, STORES)
         self.view = memory_of(op)
         self.name = name_of(facts, self.view)
-        offsets = op.offsets if isinstance(op, tile.Load | tile.Store) else op.indices
-        self.extents = shape_of(op) if isinstance(op, tile.Load | tile.Store) else (1,) * len(op.indices)
+        offsets = op.indices if isinstance(op, ElementLoad | ElementStore) else op.offsets
+        self.extents = _extents(op)
         self.offsets = [facts.of(o).expr for o in offsets]
         self.scope = facts.scope(op)
         inside = []
@@ -95,7 +96,14 @@ def owned_accesses(facts: KernelFacts, kernel: KernelOp) -> list[OwnedAccess]:
 
 
 def memory_of(op: OwnedOp) -> SSAValue:
-    return op.view if isinstance(op, tile.Load | tile.Store) else op.mem
+    return op.mem if isinstance(op, ElementLoad | ElementStore) else op.view
+
+
+def _extents(op: OwnedOp) -> tuple[int, ...]:
+    """Of the part of the array that is touched."""
+    if isinstance(op, TmaStore):
+        return tile_shape(op.buffer.type)
+    return (1,) * len(op.indices) if isinstance(op, ElementLoad | ElementStore) else shape_of(op)
 
 
 def parents(op: Operation) -> list[Operation]:

@@ -39,9 +39,9 @@ class Model:
 @lru_cache(maxsize=1)
 def models() -> dict[str, Model]:
     """The models by the ops' names."""
-    from tileopt.backends.cpu.model import copies, meetings, products, tensor
+    from tileopt.backends.cpu.model import barriers, bulk, copies, meetings, products, tensor
 
-    return {**meetings.MODELS, **copies.MODELS, **products.MODELS, **tensor.MODELS}
+    return {**meetings.MODELS, **barriers.MODELS, **bulk.MODELS, **copies.MODELS, **products.MODELS, **tensor.MODELS}
 
 
 _WORD = ctypes.c_int64
@@ -62,6 +62,7 @@ class Machine:
         self.start, self.resume, self.free = _START(start), _CALL(resume), _CALL(free)
         self.known: dict[int, Description] = {}
         self.groups: dict[tuple[object, ...], list[Thread]] = {}
+        self.cluster: list[Block] = []
 
     @cached_property
     def models(self) -> dict[str, Model]:
@@ -82,13 +83,15 @@ class Machine:
     def run(self, cluster: list[Block], grid: tuple[int, int, int]) -> None:
         """One cluster to its end."""
         self.groups.clear()
+        self.cluster = cluster
         try:
             for block in cluster:
                 for rank in range(self.facts["threads"]):
                     self._begin(block, rank, grid)
             while any(not t.ended for block in cluster for t in block.threads):
+                moving = any(block.transfers for block in cluster)
                 ready = self._serve()
-                if not ready:
+                if not ready and not moving:
                     raise self._hangs(cluster)
                 for thread in ready:
                     self.resume(thread.handle)
@@ -137,6 +140,10 @@ class Machine:
     def _serve(self) -> list[Thread]:
         """Does what can be done; gives the threads that go on."""
         ready: list[Thread] = []
+        for block in self.cluster:
+            transfers, block.transfers = block.transfers, []
+            for transfer in transfers:
+                transfer.run()
         for key, threads in list(self.groups.items()):
             asked = threads[0].waits
             assert asked is not None

@@ -47,9 +47,8 @@ MODELS = {
     "simt.sync_warp": Model(_meet, "warp", key=lambda asked: asked.op),
     "gpu.cluster_arrive": Model(_meet),
     "gpu.cluster_wait": Model(_meet, "cluster", key=lambda asked: asked.op),
+    "gpu.fence_proxy_async": Model(_meet),
     "gpu.remote_load": Model(_remote_load),
     "gpu.remote_store": Model(_remote_store),
 }
-MODELS |= {
-    f"simt.{name}": Model(_meet, "warp") for name in ("shuffle_xor", "shuffle", "vote", "match", "warp_reduce")
-}
+MODELS |= {f"simt.{name}": Model(_meet, "warp") for name in ("shuffle_xor", "shuffle", "vote", "match", "warp_reduce")}

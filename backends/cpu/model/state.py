@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,21 @@ class Description:
 
 
 @dataclass(eq=False)
+class Transfer:
+    """A copy that is made a little later, once."""
+
+    make: Callable[[], None] | None
+
+    def run(self) -> None:
+        make, self.make = self.make, None
+        if make is not None:
+            make()
+
+
+@dataclass(eq=False)
 class Thread:
-    """One thread. `handle`: its coroutine. `copies`: of its `cp.async`, those not yet in a group, and the groups."""
+    """One thread. `handle`: its coroutine. `copies`, `bulk`: of its `cp.async` and bulk stores
+    those not yet in a group; then the groups."""
 
     block: Block
     rank: int
@@ -68,6 +82,8 @@ class Thread:
     ended: bool = False
     copies: list[Any] = field(default_factory=list)
     groups: list[list[Any]] = field(default_factory=list)
+    bulk: list[Transfer] = field(default_factory=list)
+    bulk_groups: list[list[Transfer]] = field(default_factory=list)
 
     @property
     def warp(self) -> int:
@@ -100,6 +116,7 @@ class Block:
     keeps: Array  # addresses of the coroutines' frames
     threads: list[Thread] = field(default_factory=list)
     barriers: dict[int, MemoryBarrier] = field(default_factory=dict)
+    transfers: list[Transfer] = field(default_factory=list)  # bulk copies that are under way
     tensor: Any = None  # see `tensor`
     live: dict[tuple[str, int], int] = field(default_factory=dict)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tileopt.backends.cpu.model.barriers import arrive_at
 from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.products import answer, ordered, shared_matrix, words
 from tileopt.backends.cpu.model.state import Block, Description, Thread
@@ -83,11 +84,7 @@ def _mma(threads: list[Thread], asked: Description) -> None:
 
 def _commit(threads: list[Thread], asked: Description) -> None:
     for thread in threads:
-        address = thread.operands()[0]
-        barrier = thread.block.barriers.get(address)
-        if barrier is None:
-            raise asked.error("barrier", "a commit names a barrier that was not initialised")
-        barrier.arrive()
+        arrive_at(thread.block, thread.operands()[0], asked)
 
 
 def _cells(threads: list[Thread], count: int, asked: Description) -> tuple[Array, slice]:

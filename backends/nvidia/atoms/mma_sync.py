@@ -109,7 +109,8 @@ def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tupl
     packed, acc_packed = _packed(operand), _packed(acc)
     word = "double" if operand == "f64" else "i32"
     acc_word = {"f32": "float", "f64": "double"}.get(acc, "i32")
-    ptx = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{PTX_NAMES[acc]}.{PTX_NAMES[operand]}.{PTX_NAMES[operand]}.{PTX_NAMES[acc]}"
+    d, ab = PTX_NAMES[acc], PTX_NAMES[operand]
+    ptx = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{d}.{ab}.{ab}.{d}"
     instruction = MmaInstruction(
         ptx,
         registers["a"] // packed,
