@@ -24,6 +24,12 @@ simt.kernel @meet(%i: i64, %one: i1) {
   // CHECK-NEXT: gpu.mbarrier_wait %b[%i], %i : !tile.buffer<4xi64>
   // GENERIC: "gpu.mbarrier_wait"(%b, %i, %i) : (!tile.buffer<4xi64>, i64, i64) -> ()
   gpu.mbarrier_wait %b[%i], %i : !tile.buffer<4xi64>
+  // CHECK-NEXT: %e = gpu.mbarrier_try_wait %b[%i], %i : !tile.buffer<4xi64>
+  // GENERIC: %e = "gpu.mbarrier_try_wait"(%b, %i, %i) : (!tile.buffer<4xi64>, i64, i64) -> i1
+  %e = gpu.mbarrier_try_wait %b[%i], %i : !tile.buffer<4xi64>
+  // CHECK-NEXT: gpu.mbarrier_inval %b[%i] : !tile.buffer<4xi64>
+  // GENERIC: "gpu.mbarrier_inval"(%b, %i) : (!tile.buffer<4xi64>, i64) -> ()
+  gpu.mbarrier_inval %b[%i] : !tile.buffer<4xi64>
   // CHECK-NEXT: gpu.setmaxnreg {registers = 240 : i64, direction = 1 : i64}
   // GENERIC: "gpu.setmaxnreg"() <{registers = 240 : i64, direction = 1 : i64}> : () -> ()
   gpu.setmaxnreg {registers = 240, direction = 1}
