@@ -170,7 +170,9 @@ class MmaWords(IRDLOperation):
         word = f64 if self.a_type.data == "f64" else i32
         acc_word = ACC_WORDS.get(self.acc_type.data)
         counts = self.row.words(self.acc_type.data)
-        parts = (("a", self.a, word), ("b", self.b, word), ("acc", self.acc, acc_word), ("d", self.words, acc_word))
+        parts: tuple[tuple[str, Sequence[SSAValue], Attribute | None], ...] = (
+            ("a", self.a, word), ("b", self.b, word), ("acc", self.acc, acc_word), ("d", self.words, acc_word),
+        )  # fmt: skip
         for (what, values, type_), count in zip(parts, (*counts, counts[2]), strict=True):
             if len(values) != count or any(v.type != type_ for v in values):
                 found = ", ".join(str(v.type) for v in values)

@@ -27,7 +27,7 @@ from tileopt.frontends.builder_warp import Warps
 U32 = DTYPES["u32"]
 ROW_BYTES = 16
 SWIZZLE_UNIT, SWIZZLE_SHIFT = 16, 3
-_WORD_TYPES = {dtype.ir: dtype for dtype in (U32, DTYPES["f32"], DTYPES["f64"])}
+_WORD_TYPES: dict[Attribute, DType] = {dtype.ir: dtype for dtype in (U32, DTYPES["f32"], DTYPES["f64"])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class Hardware(Warps):
     ) -> Operation:
         """Appends an op; groups of operands are lists. What its verifier refuses is a CompileError (`gpu/...`)."""
         given = dict(properties or {})
-        groups = [list(o) if isinstance(o, list | tuple) else [o] for o in operands]
-        if any(isinstance(o, list | tuple) for o in operands) and _segmented(op):
+        groups = [[o] if isinstance(o, SSAValue) else list(o) for o in operands]
+        if _segmented(op):
             given["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(g) for g in groups])
         flat = [value for group in groups for value in group]
         new = self.emit(op, flat, results, given)
@@ -137,7 +137,7 @@ class Hardware(Warps):
         to, place = self.run_of(target, target_index, count)
         if isinstance(from_, Buffer) or not isinstance(to, Buffer):
             raise self.error("type/operand", "cp_async() copies from an array to shared memory")
-        groups = [to.ssa, [*map(self.ssa, place)], from_.ssa, [*map(self.ssa, at)]]
+        groups = [[to.ssa], [*map(self.ssa, place)], [from_.ssa], [*map(self.ssa, at)]]
         self.hardware(gpu_words.CpAsyncElements, groups, (), {"count": IntegerAttr(count, i64)})
 
     def cp_async_commit(self) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -76,14 +77,15 @@ def _plain(attribute: Attribute) -> object:
         case UnitAttr():
             return True
         case DenseArrayBase():
-            return list(attribute.get_values())
+            values: Any = attribute
+            return list(values.get_values())
         case ArrayAttr():
             return [_plain(a) for a in attribute.data]
         case _:
             return str(attribute)
 
 
-_NAMES = {d.ir: name for name, d in reversed(DTYPES.items())}
+_NAMES: dict[Attribute, str] = {d.ir: name for name, d in reversed(DTYPES.items())}
 
 
 def _memory(type_: BufferType | ViewType) -> dict[str, object]:

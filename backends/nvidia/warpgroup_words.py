@@ -64,8 +64,8 @@ def wait(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, WgmmaWaitWords)
     need(op, Feature.WGMMA)
     statement = Statement()
-    for value in op.acc:
-        statement.output(emitter.element(value.type), emitter.scalar(value))
+    for held in op.acc:
+        statement.output(emitter.element(held.type), emitter.scalar(held))
     text = f"wgmma.wait_group.sync.aligned {op.pending.value.data};"
     for result, value in zip(op.words, statement.emit(emitter, text, "convergent nounwind", effects=True), strict=True):
         emitter.values[result] = value

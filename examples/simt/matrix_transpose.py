@@ -1,4 +1,4 @@
-"""Transpose of 16-bit elements by matrix instructions: `ldmatrix` reads 8x8 blocks, `stmatrix` writes them transposed."""
+"""Transpose of 16-bit elements by matrix instructions: `ldmatrix` reads 8x8 blocks, `stmatrix` writes them turned."""
 
 from __future__ import annotations
 

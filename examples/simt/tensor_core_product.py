@@ -1,4 +1,4 @@
-"""A matrix product by one warp's instructions: tiles come by `cp.async`, fragments by `ldmatrix`, products by `mma.sync`.
+"""A matrix product by a warp's instructions: tiles by `cp.async`, fragments by `ldmatrix`, products by `mma.sync`.
 
 The next tile is on its way while this one is multiplied. Sizes need not divide: what lies outside counts as zero.
 """

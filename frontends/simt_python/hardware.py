@@ -73,11 +73,11 @@ def _stmatrix(it: SimtInterpreter, array: Any, index: Any, values: Any, trans: A
 def _mma_sync(
     it: SimtInterpreter, a: Any, b: Any, acc: Any, shape: Any, dtype: Any, b_dtype: Any, acc_dtype: Any
 ) -> object:
-    parts = [words(it, part, "mma_sync()") for part in (a, b, acc)]
+    left, right, before = (words(it, part, "mma_sync()") for part in (a, b, acc))
     a_type = operand_type(it, dtype, "the type of mma_sync()")
     b_type = a_type if b_dtype is None else operand_type(it, b_dtype, "b_dtype")
     acc_type = None if acc_dtype is None else it.as_dtype(acc_dtype, "acc_dtype").name
-    return it.threads.mma_sync(*parts, word(it, shape, "the shape"), (a_type, b_type), acc_type)
+    return it.threads.mma_sync(left, right, before, word(it, shape, "the shape"), (a_type, b_type), acc_type)
 
 
 def _does(name: str) -> Intrinsic:

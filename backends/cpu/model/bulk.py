@@ -38,7 +38,7 @@ class _Copy:
         kind = np.dtype(f"u{size}")
         self.tile = thread.block.part(self.rest[0], size * self.layout.size, asked).view(kind)
         span = sum((n - 1) * s for n, s in zip(extents, strides, strict=True)) + 1 if min(extents) > 0 else 0
-        memory = (ctypes.c_uint8 * (span * size)).from_address(start) if span else b""
+        memory: Any = (ctypes.c_uint8 * (span * size)).from_address(start) if span else b""
         flat: Array = np.frombuffer(memory, kind) if span else np.zeros(0, kind)
         self.array = np.lib.stride_tricks.as_strided(flat, extents, [s * size for s in strides], writeable=True)
 

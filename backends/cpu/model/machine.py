@@ -194,8 +194,8 @@ class Machine:
         )
 
 
-@_RUN
 def _run(facts: int, start: int, resume: int, free: int, slots: int, first: int, last: int, *grid: int) -> None:
+    """What `@tileopt_model` does: all blocks of the grid, whatever `first` and `last` say."""
     try:
         machine = Machine(json.loads(ctypes.string_at(facts)), start, resume, free, slots)
         machine.launch((grid[0], grid[1], grid[2]))
@@ -203,9 +203,12 @@ def _run(facts: int, start: int, resume: int, free: int, slots: int, first: int,
         _local.error = error
 
 
+_ENTRY = _RUN(_run)
+
+
 def address() -> int:
     """Where `@tileopt_model` is."""
-    found = ctypes.cast(_run, ctypes.c_void_p).value
+    found = ctypes.cast(_ENTRY, ctypes.c_void_p).value
     assert found is not None
     return found
 

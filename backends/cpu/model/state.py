@@ -25,7 +25,8 @@ def bytes_at(address: int, count: int) -> Array:
     """The process's memory as an array of bytes, which writes to it."""
     import numpy as np
 
-    return np.frombuffer((ctypes.c_uint8 * count).from_address(address), np.uint8)
+    memory: Any = (ctypes.c_uint8 * count).from_address(address)
+    return np.frombuffer(memory, np.uint8)
 
 
 class Description:
