@@ -174,7 +174,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             kind=target.kind,
             threads=_attribute(kernel, "simt.threads", 32),
             shared_bytes=_attribute(kernel, "simt.shared_bytes", 0),
-            params=parameters(kernel, target.kind == "cuda"),
+            params=parameters(kernel),
             ir=levels,
             llvm=llvm,
             ptx=ptx,
@@ -239,8 +239,8 @@ def _attribute(kernel: KernelOp, name: str, default: int) -> int:
     return found.value.data if isinstance(found, IntegerAttr) else default
 
 
-def parameters(kernel: KernelOp, maps: bool = True) -> tuple[ParamSlot, ...]:
-    """The kernel's expanded arguments. `maps`: whether the target's copy engine takes tensor maps."""
+def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
+    """The kernel's expanded arguments."""
     from tileopt.dialects.dtypes import DTYPES
     from tileopt.dialects.tensor_map import tensor_maps
     from tileopt.dialects.tile_types import ViewType
@@ -254,7 +254,7 @@ def parameters(kernel: KernelOp, maps: bool = True) -> tuple[ParamSlot, ...]:
             slots += [ParamSlot(index, SlotKind.STRIDE, axis) for axis in range(type_.rank)]
         else:
             slots.append(ParamSlot(index, SlotKind.SCALAR, dtype=names[type_]))
-    for found in tensor_maps(kernel) if maps else ():
+    for found in tensor_maps(kernel):
         kind = SlotKind.TENSOR_MAP
         slots.append(ParamSlot(found.parameter, kind, 0, found.dtype, found.order, found.box, found.swizzle))
     if check_sites(kernel):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Coord, SharedLayout
+from tileopt.dialects.target import TARGET_ATTRIBUTE, get_target
 from tileopt.dialects.tile_types import BufferType, ViewType
 
 MOST_AXES = 5
@@ -106,11 +108,13 @@ def dtype_name(buffer: BufferType) -> str:
 
 
 def tensor_maps(kernel: KernelOp) -> tuple[TensorMap, ...]:
-    """The maps that the kernel takes, in the order of its last parameters; each once."""
+    """The maps that the kernel takes, in the order of its last parameters; each once. A CPU has no copy engine."""
     from tileopt.dialects import gpu_tma
     from tileopt.dialects.verifier import walk
 
     found: dict[TensorMap, None] = {}
+    if _without_engine(kernel):
+        return ()
     for op in walk(kernel):
         if isinstance(op, gpu_tma.TmaLoad | gpu_tma.TmaStore):
             buffer = op.buffer.type
@@ -118,3 +122,9 @@ def tensor_maps(kernel: KernelOp) -> tuple[TensorMap, ...]:
             if unfit(op.view, buffer) is None:  # else its own place says so
                 found[tensor_map(op.view, buffer)] = None
     return tuple(found)
+
+
+def _without_engine(kernel: KernelOp) -> bool:
+    top = kernel.parent_op()
+    named = None if top is None else top.attributes.get(TARGET_ATTRIBUTE)
+    return isinstance(named, StringAttr) and get_target(named.data).kind != "cuda"
