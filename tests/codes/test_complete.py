@@ -18,7 +18,19 @@ SOURCES = [p for d in ("dialects", "passes", "frontends", "backends", "tools") f
 MAKERS = {"launch_error": "launch", "ownership_error": "ownership", "unsupported": "unsupported"}
 CODE = re.compile(r"[a-z]+/[a-z0-9-]+")
 # Families of which programs that users write, and this machine, provoke none; and single codes of that kind.
-WITHOUT = {"allocate", "backend", "device", "engine", "gpu", "internal", "plugin", "print", "ptxas", "registry"}
+WITHOUT = {
+    "allocate",
+    "backend",
+    "device",
+    "engine",
+    "gpu",
+    "internal",
+    "model",
+    "plugin",
+    "print",
+    "ptxas",
+    "registry",
+}
 WITHOUT |= {
     "compile/kernels", "control/arity", "kernel/argument-type", "kernel/num-stages", "kernel/num-warps",
     "kernel/signature", "launch/array-device", "launch/array-lazy", "launch/array-null", "launch/array-storage",
@@ -26,6 +38,7 @@ WITHOUT |= {
     "pass/no-fixpoint", "schedule", "source/syntax", "target/conflict", "target/kind", "target/no-atom",
     "target/no-function", "target/no-libdevice", "target/no-ptxas", "target/old-ptxas", "target/threads",
     "target/unknown-atom", "target/unsupported-*", "target/unsupported-cp-async", "target/unsupported-device",
+    "target/unsupported-mma",
     "unsupported/depth",
 }  # fmt: skip
 

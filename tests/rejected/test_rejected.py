@@ -25,7 +25,7 @@ from tileopt.dialects.diagnostics import Location
 
 HERE = Path(__file__).parent
 FILES = sorted(path for path in HERE.rglob("*.py") if not path.name.startswith("test_"))
-_MARK = re.compile(r"#( *\^)? (error|note): (?:([a-z-]+/[a-z-]+): )?(.+)$")
+_MARK = re.compile(r"#( *\^)? (error|note): (?:([a-z-]+/[a-z0-9-]+): )?(.+)$")
 
 
 @dataclass(frozen=True)
