@@ -61,7 +61,7 @@ class Hardware(Warps):
         try:
             new.verify_()
         except VerifyException as error:
-            code = op.name.removeprefix("gpu.").removesuffix("_words").removesuffix("_elements").replace("_", "-")
+            code = op.name.partition(".")[2].removesuffix("_words").removesuffix("_elements").replace("_", "-")
             raise CompileError(f"gpu/{code}", str(error), location=self.location) from None
         self._check_block(op.name)
         return new
