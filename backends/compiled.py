@@ -18,6 +18,7 @@ class SlotKind(StrEnum):
     EXTENT = "extent"
     STRIDE = "stride"  # in elements
     SCALAR = "scalar"
+    GRID = "grid"  # an extent of the launch's grid, of a kernel whose blocks take several of its blocks in turn
     TENSOR_MAP = "tensor map"  # 128 bytes, by value; behind all of the above
     ERROR = "error"  # the address of the record of a failed check, the last of all (see CheckSite)
 
@@ -62,6 +63,7 @@ class CompiledModule:
     `name`: the kernel's symbol. `threads`: of one block. `shared_bytes`: on a GPU the dynamic shared memory of one
     block, on the CPU the scratch that one block needs. `ir`: printed IR by level, a callable where printing can wait.
     `conditions`: what must hold at a launch for `launch` outcomes, in the words of `backends.runtime.conditions`.
+    `persistent`: blocks of a multiprocessor, which take the launch's blocks in turn; 0 where each block is launched.
     `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
     the kernel fixes them.
     `report`: what the passes say about the kernel (bounds outcomes, ownership proofs, atoms and so on); what goes to
@@ -81,6 +83,7 @@ class CompiledModule:
     conditions: tuple[str, ...] = ()
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
+    persistent: int = 0
 
 
 def expand_parameters(parameters: tuple[Parameter, ...], signature: Signature) -> tuple[ParamSlot, ...]:

@@ -18,6 +18,7 @@ from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
 from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.backends.llvm.faults import check_sites, memory_name, tested_axes
 from tileopt.dialects.diagnostics import CompileError, location_of
+from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
 from tileopt.passes.safety.verify_ownership import unused_axes
@@ -182,6 +183,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             conditions=launch_conditions(kernel),
             checks=check_sites(kernel),
             block=kernel.block or (),
+            persistent=kernel.integer(PERSISTENT) or 0,
         )
 
 
@@ -254,6 +256,8 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
             slots += [ParamSlot(index, SlotKind.STRIDE, axis) for axis in range(type_.rank)]
         else:
             slots.append(ParamSlot(index, SlotKind.SCALAR, dtype=names[type_]))
+    if PERSISTENT in kernel.attributes:
+        slots += [ParamSlot(0, SlotKind.GRID, axis) for axis in range(3)]
     for found in tensor_maps(kernel):
         kind = SlotKind.TENSOR_MAP
         slots.append(ParamSlot(found.parameter, kind, 0, found.dtype, found.order, found.box, found.swizzle))

@@ -46,6 +46,7 @@ MAX_CLUSTER = 16
 # Attributes of kernels that say what a thread does.
 BLOCK = "simt.block"  # array<i64: x, y, z>: the block's extents
 MAX_BLOCK = "simt.max_threads"  # the most threads that a block may have
+PERSISTENT = "simt.persistent"  # blocks of a multiprocessor, which take the blocks of the launch in turn
 MIN_BLOCKS = "simt.min_blocks"  # blocks that a multiprocessor shall hold at once
 DYNAMIC_SHARED = "simt.dynamic_shared"  # bytes of shared memory besides the static ones
 CLUSTER = "simt.cluster"  # array<i64: x, y, z>: blocks of a cluster
@@ -94,6 +95,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     BLOCK: (f"three extents of at most {MAX_THREADS} threads", _is_extents(MAX_THREADS)),
     MAX_BLOCK: (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
     MIN_BLOCKS: ("a positive integer", _integer(lambda n: n > 0)),
+    PERSISTENT: ("a positive integer", _integer(lambda n: n > 0)),
     DYNAMIC_SHARED: ("a size in bytes", _integer(lambda n: n >= 0)),
     CLUSTER: (f"three extents of at most {MAX_CLUSTER} blocks", _is_extents(MAX_CLUSTER)),
     REQUIRES: ("an array of strings", _is_strings),

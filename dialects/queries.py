@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i64
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, eq, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, eq, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -11,9 +11,11 @@ from tileopt.dialects.checks import integer
 
 
 class GridQuery(IRDLOperation):
-    """Base of ops that give an i64 for one axis of the grid."""
+    """Base of ops that give an i64 for one axis of the grid: the launch's, or with `physical` the hardware's, which is
+    another where blocks take several of the launch's blocks in turn."""
 
     axis = prop_def(integer("axis"))
+    physical = opt_prop_def(UnitAttr)
     result = result_def(eq(i64))
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)

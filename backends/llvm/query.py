@@ -10,6 +10,7 @@ from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Buffer
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import CompileError
+from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.tile_types import BufferType
 
 
@@ -19,12 +20,23 @@ def thread_id(emitter: Emitter, op: Operation) -> None:
 
 def block_id(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, simt.BlockId)
+    if PERSISTENT in emitter.kernel.attributes and op.physical is None:
+        raise CompileError("backend/persistent", "a block of a persistent grid has no id of its own")
     emitter.values[op.result] = emitter.backend.block_id(emitter, op.axis.value.data)
 
 
 def grid_dim(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, simt.GridDim)
-    emitter.values[op.result] = emitter.backend.grid_dim(emitter, op.axis.value.data)
+    axis = op.axis.value.data
+    if PERSISTENT in emitter.kernel.attributes and op.physical is None:
+        emitter.values[op.result] = grid_parameter(axis)
+        return
+    emitter.values[op.result] = emitter.backend.grid_dim(emitter, axis)
+
+
+def grid_parameter(axis: int) -> str:
+    """The argument of a persistent kernel that is an extent of the launch's grid."""
+    return f"%grid.{'xyz'[axis]}"
 
 
 def dim(emitter: Emitter, op: Operation) -> None:

@@ -8,12 +8,13 @@ from xdsl.ir import SSAValue
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Output, TargetBackend
 from tileopt.backends.llvm.faults import ERROR
+from tileopt.backends.llvm.query import grid_parameter
 from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia import tma
 from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
-from tileopt.dialects.kernel import CLUSTER, MIN_BLOCKS
+from tileopt.dialects.kernel import CLUSTER, MIN_BLOCKS, PERSISTENT
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
 from tileopt.dialects.simt_thread import ElementStore
 from tileopt.dialects.target import Target
@@ -118,6 +119,9 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             unit,
             align,
         )
+    if PERSISTENT in emitter.kernel.attributes:
+        out += [f"i64 {EXTENT} {grid_parameter(axis)}" for axis in range(3)]
+        size += 24
     for text in tma.parameters(emitter.kernel):
         out.append(text)
         size = -(-size // 64) * 64 + tma.MAP_BYTES

@@ -26,6 +26,7 @@ class Artifact:
     declarations: str = ""
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
+    persistent: int = 0
 
     @staticmethod
     def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
@@ -42,6 +43,7 @@ class Artifact:
             "\n".join(line for line in module.llvm.splitlines() if line.startswith("declare") and "@llvm." not in line),
             module.checks,
             module.block,
+            module.persistent,
         )
 
     def to_bytes(self) -> bytes:
@@ -57,6 +59,7 @@ class Artifact:
             "report": self.report,
             "declarations": self.declarations,
             "block": list(self.block),
+            "persistent": self.persistent,
             "checks": [asdict(site) for site in self.checks],
         }
         return json.dumps(fields, default=str).encode() + b"\n" + self.code

@@ -147,6 +147,10 @@ def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
             from tileopt.backends.nvidia import check_record
 
             return check_record.launcher(function, artifact)
+        if artifact.persistent:
+            from tileopt.backends.nvidia.persistent import launch_in_turn
+
+            return launch_in_turn(function, artifact)
         return lambda: function.launch
     from tileopt.backends.runtime.cpu_code import CpuCode
 

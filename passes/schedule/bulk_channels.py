@@ -35,10 +35,17 @@ from tileopt.passes.schedule.role_slice import slice_of
 
 @dataclass(frozen=True, slots=True)
 class BulkLoop:
-    """A loop and the groups of its loads that each go through a channel of their own."""
+    """The body of a loop, and the groups of its loads that each go through a channel of their own."""
 
-    loop: scf.ForOp
+    body: Block
     groups: list[list[Stream]]
+
+    @property
+    def loop(self) -> scf.ForOp:
+        """The loop, which is made anew whenever it carries more."""
+        found = self.body.parent_op()
+        assert isinstance(found, scf.ForOp)
+        return found
 
     @property
     def streams(self) -> list[Stream]:
@@ -47,7 +54,11 @@ class BulkLoop:
 
 def bulk_loop(loop: scf.ForOp, streams: list[Stream], target: Target) -> BulkLoop | None:
     """How a loop's loads go through channels that a producer fills with bulk copies; None where one cannot."""
-    if not all(_copied_in_bulk(s, target) for s in streams) or slice_of([s.load for s in streams]) is None:
+    if (
+        not streams
+        or not all(_copied_in_bulk(s, target) for s in streams)
+        or slice_of([s.load for s in streams]) is None
+    ):
         return None
     groups: list[tuple[frozenset[Operation], list[Stream]]] = []
     for stream in streams:
@@ -57,7 +68,7 @@ def bulk_loop(loop: scf.ForOp, streams: list[Stream], target: Target) -> BulkLoo
             groups[-1][1].append(stream)
         else:
             groups.append((users, [stream]))
-    return BulkLoop(loop, [group for _, group in groups])
+    return BulkLoop(loop.body.block, [group for _, group in groups])
 
 
 def _copied_in_bulk(stream: Stream, target: Target) -> bool:

@@ -34,6 +34,7 @@ from tileopt.passes.intervals import Order
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import store_bytes
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
+from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
 from tileopt.passes.schedule.role_budget import WARPGROUP, role_budget, shared_room
@@ -100,6 +101,11 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
     slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
     if slots < 2:
         return False
+    turns = make_persistent(kernel, budget.blocks, [s.load for bulk in found for s in bulk.streams])
+    # What each turn loads before its loops has one slot: its memory is what a staged tile would take.
+    before = bulk_loop(turns, find_streams(turns), target)
+    if before is not None:
+        rewrite_bulk(kernel, before, 1)
     for bulk in found:
         rewrite_bulk(kernel, bulk, slots)
     kernel.attributes[ROLES] = UnitAttr()

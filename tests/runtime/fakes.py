@@ -76,6 +76,7 @@ class FakeKernel:
     source: str = "1"
     shared_bytes: int = 0
     maps: tuple[ParamSlot, ...] = ()
+    persistent: int = 0
     builds: list[dict[str, Spec]] = field(default_factory=list)
 
     def build(self, signature: Mapping[str, Spec]) -> Any:
@@ -102,7 +103,8 @@ def slots_of(signature: Mapping[str, Spec]) -> tuple[ParamSlot, ...]:
 def compile_fake(definition: FakeKernel, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
     """In place of `specialise.compile_kernel`."""
     definition.build(signature)
-    slots = (*slots_of(signature), *definition.maps)
+    grid = tuple(ParamSlot(0, SlotKind.GRID, axis) for axis in range(3)) if definition.persistent else ()
+    slots = (*slots_of(signature), *grid, *definition.maps)
     words = "\n".join(
         f"  %s{i} = getelementptr i64, ptr %slots, i64 {i}\n  %w{i} = load i64, ptr %s{i}\n"
         f"  %q{i} = getelementptr i64, ptr %out, i64 {i}\n  store i64 %w{i}, ptr %q{i}"
@@ -120,6 +122,7 @@ def compile_fake(definition: FakeKernel, signature: Mapping[str, Spec], target: 
         llvm,
         conditions=definition.conditions,
         report={"bounds": ["line 1: proved"]},
+        persistent=definition.persistent,
     )
 
 

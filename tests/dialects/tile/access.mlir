@@ -13,6 +13,8 @@ tile.kernel @access(%x: !tile.view<?x128xf32, shared>, %out: !tile.view<?x128xf3
   // CHECK-NEXT: %n = tile.num_blocks {axis = 1 : i64}
   // GENERIC: %n = "tile.num_blocks"() <{axis = 1 : i64}> : () -> i64
   %n = tile.num_blocks {axis = 1}
+  // CHECK-NEXT: %p = tile.num_blocks {axis = 0 : i64, physical}
+  %p = tile.num_blocks {axis = 0, physical}
   // CHECK-NEXT: %d = tile.dim %x {axis = 0 : i64} : !tile.view<?x128xf32, shared>
   // GENERIC: %d = "tile.dim"(%x) <{axis = 0 : i64}> : (!tile.view<?x128xf32, shared>) -> i64
   %d = tile.dim %x {axis = 0} : !tile.view<?x128xf32, shared>
