@@ -46,6 +46,7 @@ class CheckSite:
     """A place where a kernel tests an index of `array`. A kernel with such has an argument of the kind `ERROR`.
 
     `part`: a row, a column or a window of the array is made there, so that the bound may not be the array's length.
+    `message`: the place is an assertion with this message, about no array.
     """
 
     array: str
@@ -54,6 +55,7 @@ class CheckSite:
     line: int
     column: int
     part: bool = False
+    message: str | None = None
 
 
 @dataclass

@@ -197,6 +197,10 @@ class LaunchError(TileoptError):
     """A launch whose arguments break the kernel's contract."""
 
 
+class KernelAssertionError(TileoptError, AssertionError):
+    """An assertion in a kernel that did not hold for some thread."""
+
+
 class DeviceError(TileoptError):
     """A failure that the driver or the device reported."""
 

@@ -3,8 +3,8 @@
 A tile is now a *fragment*: `vector<Nxt>`, N registers of each thread, spread as the layout attribute says (register
 r of thread (lane, warp) is element `layout.coord(r, lane, warp)`). One op moves or combines a whole fragment; the
 backend expands it to instructions. Kernels that say themselves what a thread does work on scalars, by the ops of
-`simt_thread`, `simt_warp` and `simt_atomic`. Loops stay `scf`, arithmetic `arith` and `math` on vectors and scalars.
-Threads of a block are numbered linearly: lane = id mod 32, warp = id // 32.
+`simt_thread`, `simt_warp`, `simt_atomic` and `simt_host`. Loops stay `scf`, arithmetic `arith` and `math` on vectors
+and scalars. Threads of a block are numbered linearly: lane = id mod 32, warp = id // 32.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind
 from tileopt.dialects.simt_atomic import AtomicOps
+from tileopt.dialects.simt_host import HostOps
 from tileopt.dialects.simt_thread import ThreadOps
 from tileopt.dialects.simt_warp import WarpOps
 from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
@@ -504,7 +505,7 @@ class Dot(IRDLOperation):
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
     Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShuffleXor, Barrier, Dot,
-    *ThreadOps, *WarpOps, *AtomicOps,
+    *ThreadOps, *WarpOps, *AtomicOps, *HostOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

@@ -23,7 +23,7 @@ from tileopt.dialects.diagnostics import KernelTypeError
 from tileopt.dialects.dtypes import DTYPES, DType
 from tileopt.dialects.kernel import CONTRACT, DIVISOR, NAME, UNSIGNED
 from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
-from tileopt.frontends.builder_math import Functions
+from tileopt.frontends.builder_host import HostTalk
 from tileopt.frontends.builder_values import Array, Value
 
 _ACCESS = {
@@ -34,7 +34,7 @@ _ACCESS = {
 }
 
 
-class KernelBase(Functions):
+class KernelBase(HostTalk):
     """`arguments` holds an `Array`, a `Value` or, for a compile-time constant, the Python value of each parameter."""
 
     def __init__(

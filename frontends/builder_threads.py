@@ -15,6 +15,7 @@ from xdsl.irdl import IRDLOperation
 from tileopt.dialects import simt
 from tileopt.dialects.contracts import Hints, Parameter, Signature
 from tileopt.dialects.layout import WARP_SIZE
+from tileopt.dialects.simt_host import Clock
 from tileopt.dialects.simt_thread import ThreadIdx
 from tileopt.frontends.builder_kernel import KernelBase
 from tileopt.frontends.builder_values import I64, Value
@@ -23,6 +24,8 @@ from tileopt.frontends.launch_contract import LaunchContract
 
 class Threads(KernelBase):
     """Ids and indices. `block_extents`: x first; `grid_rank`: the axes that the grid has."""
+
+    prints_once = False
 
     def __init__(
         self,
@@ -146,6 +149,10 @@ class Threads(KernelBase):
     def launch_threads(self) -> Value:
         """Threads of the whole launch, at least 1."""
         return self.at_head(("threads",), lambda: self.binary("mul", self.blocks(), self.threads))
+
+    def clock(self) -> Value:
+        """The multiprocessor's count of cycles."""
+        return self.emit_value(Clock, [], I64)
 
     def lane_index(self) -> Value:
         """The thread's number in its warp."""

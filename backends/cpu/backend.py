@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.cpu import coroutine, frame, libm, memory, phases, requests, shared, vector_math
 from tileopt.backends.cpu.frame import CpuEmitter
+from tileopt.backends.cpu.libm import PRINT
 from tileopt.backends.cpu.phases import PhaseEmitter
 from tileopt.backends.cpu.uniform import plan_phases
 from tileopt.backends.llvm import softfloat
@@ -33,6 +34,7 @@ _INTRINSICS = frozenset(
         "roundeven", "sqrt", "fma", "copysign", "maximum", "minimum", "maxnum", "minnum", "fptosi.sat", "fptoui.sat",
         "masked.load", "masked.store", "masked.gather", "masked.scatter", "coro.id", "coro.size", "coro.align",
         "coro.begin", "coro.suspend", "coro.end", "coro.resume", "coro.done", "memset", "bitreverse",
+        "readcyclecounter",
     )
 )  # fmt: skip
 
@@ -52,6 +54,7 @@ class CpuBackend(TargetBackend):
     intrinsics = _INTRINSICS
     native_floats = frozenset({"float", "double"})
     shared_is_private = True
+    vprintf = PRINT
 
     def __init__(self, coroutines: bool = False) -> None:
         self.coroutines = coroutines

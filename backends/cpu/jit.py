@@ -134,21 +134,28 @@ def load(llvm_ir: str, entry: str, object_code: bytes | None = None) -> LoadedCp
 
 
 def _address(name: str) -> int | None:
+    """Where a function that kernels call lies in memory."""
+    from tileopt.backends.cpu.libm import PRINT
+
     if name == MODEL:
         from tileopt.backends.cpu.model import machine
 
         return machine.address()
+    if name == PRINT:
+        from tileopt.backends.cpu.printing import CALLBACK
+
+        return ctypes.cast(CALLBACK, ctypes.c_void_p).value
     return ctypes.cast(getattr(_math_library(), name), ctypes.c_void_p).value
 
 
 def imported_symbols(llvm_ir: str) -> list[str]:
-    """Names of the C math functions that the text declares, and of the model of the hardware."""
-    from tileopt.backends.cpu.libm import FUNCTIONS
+    """Names of the functions outside of the module that the text declares, for the runtime to find."""
+    from tileopt.backends.cpu.libm import FUNCTIONS, PRINT
 
     found: list[str] = []
     for line in llvm_ir.splitlines():
         if line.startswith("declare") and "@llvm." not in line:
             name = line[line.index("@") + 1 : line.index("(")]
-            if name in FUNCTIONS or name == MODEL:
+            if name in FUNCTIONS or name in (MODEL, PRINT):
                 found.append(name)
     return found

@@ -1,6 +1,8 @@
-"""The C library's math functions, which the CPU target calls register by register."""
+"""The functions that the CPU target calls: one that prints, and the C library's, register by register."""
 
 from __future__ import annotations
+
+PRINT = "tileopt_vprintf"  # see `printing`
 
 _NAMES = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin",

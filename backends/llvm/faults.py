@@ -1,4 +1,4 @@
-"""Checked accesses: where a kernel tests an index, and the one place that a test that fails goes to.
+"""Checked accesses and assertions: where a kernel tests something, and the one place that a test that fails goes to.
 
 Each test is a *site*, numbered in the order of the text, one for each index; the host knows what they name. A failing
 test branches to the block `fault` with its site, index and length; the target's code there writes the record and stops.
@@ -18,6 +18,7 @@ from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
+from tileopt.dialects.simt_host import Assert
 from tileopt.dialects.simt_thread import CheckIndex, ElementLoad, ElementStore
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -30,7 +31,9 @@ _ACCESSES = (ElementLoad, ElementStore, AtomicRmw, AtomicCas)
 
 
 def tested_axes(op: Operation) -> tuple[int, ...]:
-    """The axes along which the op's index is tested."""
+    """The axes along which the op's index is tested; an assertion counts as one."""
+    if isinstance(op, Assert):
+        return (0,)
     if isinstance(op, CheckIndex):
         return (0,) if _needs_test(op.bounds) else ()
     if not isinstance(op, _ACCESSES) or not _needs_test(op.bounds):
@@ -59,6 +62,9 @@ def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
             continue
         place = location_of(op)
         file, line, column = ("", 0, 0) if place is None else (place.file, place.line, place.column)
+        if isinstance(op, Assert):
+            found.append(CheckSite("", 0, file, line, column, message=op.message.data))
+            continue
         if isinstance(op, CheckIndex):
             name = op.array.data
         else:
@@ -94,11 +100,14 @@ class Faults:
 
     def test(self, emitter: Emitter, op: Operation, number: int, index: str, length: str) -> None:
         """Goes on where 0 <= index < length. `number`: which of the op's tests."""
+        self.unless(emitter, op, number, emitter.assign(f"icmp ult i64 {index}, {length}"), index, length)
+
+    def unless(self, emitter: Emitter, op: Operation, number: int, holds: str, index: str, length: str) -> None:
+        """Goes on where the i1 `holds`."""
         thread = emitter.backend.thread_id(emitter)
         inside = emitter.label("inside")
         self._faults.append(_Fault(emitter.block, self._first[op] + number, index, length, thread))
-        test = emitter.assign(f"icmp ult i64 {index}, {length}")
-        emitter.branch_if(test, inside, "fault")
+        emitter.branch_if(holds, inside, "fault")
         emitter.start(inside)
 
     def lines(self, stop: list[str]) -> list[str]:

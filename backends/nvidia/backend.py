@@ -70,6 +70,7 @@ class NvidiaBackend(TargetBackend):
     intrinsics = INTRINSICS
     native_floats = frozenset({"half", "bfloat", "float", "double"})
     orders_updates = False
+    clock = "llvm.nvvm.read.ptx.sreg.clock64"
 
     def __init__(self, target: NvidiaTarget) -> None:
         self.target = target

@@ -48,9 +48,10 @@ def to_ptx(llvm_text: str, target: Target) -> str:
 
 def check_ptx(ptx: str) -> None:
     """A misspelt intrinsic becomes a function that nothing defines: raises CompileError where there is one."""
-    at = ptx.find(".extern .func")
-    if at >= 0:
-        line = ptx[at : ptx.find("\n;", at)].replace("\n", " ")
+    for found in re.finditer(r"\.extern \.func[^;]*", ptx):
+        line = found[0].replace("\n", " ")
+        if re.search(r"\bvprintf\b", line):  # the driver's
+            continue
         raise CompileError("internal/undefined-function", f"the PTX calls what nothing defines: {line}")
 
 

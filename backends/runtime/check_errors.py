@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tileopt.backends.runtime.artifact import Artifact
-from tileopt.dialects.diagnostics import BoundsError, Location
+from tileopt.dialects.diagnostics import BoundsError, KernelAssertionError, Location, TileoptError
 
 RECORD_WORDS = 8
 
 
-def check_error(artifact: Artifact, record: Sequence[int]) -> BoundsError:
+def check_error(artifact: Artifact, record: Sequence[int]) -> TileoptError:
     """`record`: site + 1, index, length, the block's place, the thread's number."""
     site = artifact.checks[record[0] - 1]
     index, length = record[1], record[2]
@@ -19,12 +19,21 @@ def check_error(artifact: Artifact, record: Sequence[int]) -> BoundsError:
     for extent in artifact.block or (artifact.threads, 1, 1):
         places.append(rest % extent)
         rest //= extent
+    place = Location(site.file, site.line, site.column) if site.file else None
+    where = f"in thread {tuple(places)} of block {block}"
+    if site.message is not None:
+        named = f" {site.message!r}" if site.message else ""
+        return KernelAssertionError(
+            "kernel/assertion",
+            f"kernel '{artifact.name}': the assertion{named} does not hold, {where}",
+            location=place,
+            help="what the kernel wrote before it stopped stays written",
+        )
     axis = f" on axis {site.axis}" if site.axis else ""
     bound = f"which must be below {length}" if site.part else f"whose length is {length}"
     return BoundsError(
         "bounds/out-of-range",
-        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, "
-        f"in thread {tuple(places)} of block {block}",
-        location=Location(site.file, site.line, site.column) if site.file else None,
+        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, {where}",
+        location=place,
         help="test the index before the access; what the kernel wrote before it stopped stays written",
     )

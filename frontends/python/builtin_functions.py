@@ -20,6 +20,7 @@ Implementation = Callable[["Calls", Sequence[Any], Mapping[str, Any]], object]
 ALLOWED: dict[str, object] = {
     "range": range, "len": len, "min": min, "max": max, "abs": abs, "int": int, "float": float, "bool": bool,
     "tuple": tuple, "isinstance": isinstance, "enumerate": enumerate, "zip": zip, "reversed": reversed,
+    "print": print,
     "round": round, "divmod": divmod, "pow": pow, "str": str, "type": type, "hasattr": hasattr, "getattr": getattr,
     "True": True, "False": False, "None": None,
 }  # fmt: skip
@@ -243,6 +244,21 @@ def _to_float(interpreter: Calls, thing: Any) -> object:
     return interpreter.to_float(thing)
 
 
+def _print(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
+    words = {"sep": " ", "end": "\n"}
+    for name, thing in kwargs.items():
+        if name not in words or not isinstance(thing, str):
+            raise interpreter.mistyped(
+                "type/arguments", f"print() in a kernel takes strings as sep and end, no '{name}'"
+            )
+        words[name] = thing
+    things = [
+        str(thing) if isinstance(thing, str | DType | Enum) else interpreter.number(thing, "print()") for thing in args
+    ]
+    interpreter.builder.print(things, words["sep"], words["end"])
+    return None
+
+
 def _hasattr(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
     _count(interpreter, "hasattr", args, 2, 2)
     if isinstance(args[0], Value | Array | tuple) or not isinstance(args[1], str):
@@ -255,7 +271,7 @@ CONVERSIONS: dict[type, Callable[[Calls, Any], object]] = {int: _to_int, float: 
 _IMPLEMENTATIONS: dict[object, Implementation] = {
     range: _range, len: _len, min: _extreme("min"), max: _extreme("max"), abs: _abs, round: _round,
     divmod: _divmod, pow: _pow, tuple: _tuple, enumerate: _enumerate, zip: _zip, reversed: _reversed,
-    isinstance: _isinstance, str: _str, hasattr: _hasattr,
+    isinstance: _isinstance, str: _str, hasattr: _hasattr, print: _print,
 }  # fmt: skip
 for _name in ("type", "getattr"):
     del ALLOWED[_name]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.builder import FUNCTIONS
 from tileopt.frontends.python.builtin_functions import make_range
-from tileopt.frontends.python.objects import type_name
+from tileopt.frontends.python.objects import name_of, type_name
 
 if TYPE_CHECKING:
     from tileopt.frontends.python.loops import Interpreter
@@ -84,10 +84,23 @@ def _static_range(it: Interpreter, bounds: Any) -> object:
     return make_range(it, bounds, unrolled=True)
 
 
+def _printf(it: Interpreter, format: Any, values: Any) -> object:
+    if not isinstance(format, str):
+        raise it.mistyped("type/constant", f"a format is a string of the source, not {name_of(format)}")
+    things = [thing if isinstance(thing, str) else it.number(thing, "printf()") for thing in values]
+    it.builder.printf(format, things)
+    return None
+
+
+def _assert(it: Interpreter, condition: Any, message: Any) -> object:
+    it.assertion(condition, message)
+    return None
+
+
 SHARED: dict[str, Intrinsic] = {
     "astype": _astype, "where": _where,
     "maximum": _pair("max"), "minimum": _pair("min"), "pow": _pair("pow"), "abs": _unary("abs"),
     "sigmoid": _unary("sigmoid"), "atan2": _atan2, "fma": _fma, "isnan": _isnan, "cdiv": _cdiv,
-    "static_assert": _static_assert, "static_range": _static_range,
+    "printf": _printf, "assert_": _assert, "static_assert": _static_assert, "static_range": _static_range,
 }  # fmt: skip
 SHARED.update((name, _function(name)) for name in FUNCTIONS)

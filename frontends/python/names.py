@@ -115,7 +115,6 @@ class Lookup(Branches):
 
 _KNOWN = (str, DType, Enum, ModuleType, FunctionType, MethodType, type, Value, Array, Closure, BoundMethod)
 _BUILTIN_HELP = {
-    "print": "a kernel cannot print; store the value to an array",
     "sum": "tile.sum() adds the elements of a tile",
     "any": "tile.any() looks at the elements of a tile",
     "all": "tile.all() looks at the elements of a tile",

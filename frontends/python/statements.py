@@ -168,17 +168,20 @@ class Statements(Calls):
         """Nothing."""
 
     def _assert(self, node: ast.Assert) -> None:
-        held = self.truth(self.evaluate(node.test))
+        condition = self.evaluate(node.test)
+        message = "" if node.msg is None else self.evaluate(node.msg)
         self.at(node)
-        if not isinstance(held, bool):
-            raise self.unsupported(
-                "assert", "an assertion about run-time values", "check them before the launch, or store a flag"
-            )
-        if not held:
-            message = "" if node.msg is None else self.evaluate(node.msg)
-            raise self.fail(
-                "kernel/assertion", f"the assertion does not hold{f': {message}' if message else ''}", node=node
-            )
+        self.assertion(condition, message)
+
+    def assertion(self, condition: object, message: object) -> None:
+        """Refuses a condition that is known not to hold; one that is not known stops the kernel when it runs."""
+        held = self.truth(condition)
+        if not isinstance(message, str):
+            raise self.mistyped("type/constant", f"an assertion's message is a string, not {name_of(message)}")
+        if isinstance(held, Value):
+            self.builder.assert_(held, message)
+        elif not held:
+            raise self.fail("kernel/assertion", f"the assertion does not hold{f': {message}' if message else ''}")
 
     def _function(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:

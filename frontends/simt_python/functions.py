@@ -20,9 +20,9 @@ Index = Any  # an integer, or a tuple with one for each axis
 Shape = int | Sequence[int]
 
 SHARED_NAMES = (
-    "abs", "acos", "asin", "astype", "atan", "atan2", "cdiv", "ceil", "cos", "cosh", "erf", "exp", "exp2", "expm1",
-    "floor", "fma", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "pow", "round", "rsqrt", "sigmoid",
-    "sin", "sinh", "sqrt", "static_assert", "static_range", "tan", "tanh", "trunc", "where",
+    "abs", "acos", "asin", "assert_", "astype", "atan", "atan2", "cdiv", "ceil", "cos", "cosh", "erf", "exp", "exp2",
+    "expm1", "floor", "fma", "isnan", "log", "log10", "log1p", "log2", "maximum", "minimum", "pow", "printf", "round",
+    "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "tan", "tanh", "trunc", "where",
 )  # fmt: skip
 FUNCTIONS.update((name, tile_functions.FUNCTIONS[name]) for name in SHARED_NAMES)
 
@@ -338,7 +338,10 @@ def atomic_cas(
     raise NotImplementedError
 
 
+# The clock. Printing and assertions are those of the tile track, here in each thread.
+
+
 @_in_kernels
-def printf(format: str, *values: Scalar) -> None:
-    """Not there yet: store the value to an array."""
+def clock() -> Scalar:
+    """The multiprocessor's count of cycles, as i64: what lies between two calls took their difference."""
     raise NotImplementedError

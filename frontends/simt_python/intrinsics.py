@@ -135,10 +135,6 @@ def _cas(it: SimtInterpreter, array: Any, index: Any, expected: Any, desired: An
     return it.threads.atomic_cas(memory, it.index(index, memory), numbers[0], numbers[1], *words)
 
 
-def _printf(it: SimtInterpreter, format: Any, values: Any) -> object:
-    raise it.unsupported("printf", "printf() is not there yet", "store the value to an array")
-
-
 INTRINSICS: dict[str, Intrinsic] = {
     **SHARED,
     **HARDWARE,
@@ -148,10 +144,10 @@ INTRINSICS: dict[str, Intrinsic] = {
     "barrier": _does("barrier"), "syncthreads": _does("barrier"), "syncwarp": _does("sync_warp"),
     "shuffle": _shuffle("idx"), "any_sync": _vote("any"), "all_sync": _vote("all"), "ballot": _vote("ballot"),
     "match_any": _match("any"), "match_all": _match("all"), "warp_reduce": _warp_reduce, "lane_mask": _lane_mask,
-    "bitcast": _bitcast, "atomic_cas": _cas, "printf": _printf,
+    "bitcast": _bitcast, "atomic_cas": _cas,
 }  # fmt: skip
 INTRINSICS.update((n, _id(n)) for n in ("thread_index", "warp_index", "lane_index", "thread_rank", "warp_rank"))
-INTRINSICS.update((n, _id(n)) for n in ("block_rank", "elect", "active_mask"))
+INTRINSICS.update((n, _id(n)) for n in ("block_rank", "clock", "elect", "active_mask"))
 INTRINSICS.update((n, _along(n)) for n in ("thread_idx", "block_idx", "grid_dim"))
 INTRINSICS.update((f"shuffle_{kind}", _shuffle(kind)) for kind in ("up", "down", "xor"))
 INTRINSICS.update((n, _bits(n)) for n in ("popc", "clz", "ffs", "brev"))

@@ -389,6 +389,26 @@ def isnan(x: Scalar) -> Tile:
     raise NotImplementedError
 
 
+# The host
+
+
+@_in_kernels
+def printf(format: str, *values: Scalar | str) -> None:
+    """Prints scalars as C's printf does: `tile.printf("%d of %g", i, x)`. Each block prints once; on a GPU it is seen
+    when the host synchronises. The length of a conversion is that of its value; `%s` takes a string of the source.
+
+    Errors: `type/format` where format and values do not fit.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def assert_(condition: Scalar, message: str = "") -> None:
+    """The same as the statement `assert condition, message`: where it does not hold the kernel stops, and the host
+    raises KernelAssertionError. A condition that is known not to hold is refused (`kernel/assertion`)."""
+    raise NotImplementedError
+
+
 # Compile time
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation
 
-from tileopt.dialects import simt, simt_thread, tile
+from tileopt.dialects import simt, simt_host, simt_thread, tile
 from tileopt.dialects.kernel import BLOCK
 from tileopt.passes.analysis.affine import Expr
+from tileopt.passes.analysis.conditions import assumed
 from tileopt.passes.analysis.facts import Handler, KernelFacts
 from tileopt.passes.analysis.ranges import Interval
 
@@ -86,6 +87,12 @@ def _check_index(facts: KernelFacts, op: Operation) -> None:
     facts.passed([index, length - index - 1])
 
 
+def _assert(facts: KernelFacts, op: Operation) -> None:
+    """What follows the assertion runs only where it held."""
+    assert isinstance(op, simt_host.Assert)
+    facts.passed(assumed(facts.of(op.condition).expr))
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     tile.Bid: _bid,
     tile.NumBlocks: _num_blocks,
@@ -97,4 +104,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt_thread.ThreadIdx: _thread_idx,
     simt_thread.BlockDim: _block_extent,
     simt_thread.CheckIndex: _check_index,
+    simt_host.Assert: _assert,
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tileopt.dialects import gpu_cluster, simt, simt_atomic, simt_thread, simt_warp
+from tileopt.dialects import gpu_cluster, simt, simt_atomic, simt_host, simt_thread, simt_warp
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.passes.analysis.affine import Expr, leaves
@@ -21,7 +21,8 @@ from tileopt.passes.analysis.facts import KernelFacts, width_of
 
 SOURCES = (
     simt_thread.ThreadIdx, simt.ThreadId, simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce,
-    simt_warp.Elect, simt_warp.ActiveMask, simt_warp.LaneMask, simt_atomic.AtomicRmw, simt_atomic.AtomicCas,
+    simt_host.Clock, simt_warp.Elect, simt_warp.ActiveMask, simt_warp.LaneMask, simt_atomic.AtomicRmw,
+    simt_atomic.AtomicCas,
 )  # fmt: skip
 # All threads of the block must come to these.
 BLOCK_MEETINGS = (simt.Barrier, gpu_cluster.ClusterArrive, gpu_cluster.ClusterWait)

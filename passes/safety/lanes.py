@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
-from tileopt.dialects import simt, simt_atomic, simt_thread, simt_warp
+from tileopt.dialects import simt, simt_atomic, simt_host, simt_thread, simt_warp
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.analysis.facts import width_of
@@ -200,6 +200,12 @@ class LaneRun:
         for result in op.results:
             self.values[result] = None
 
+    def assertion(self, op: Operation, mask: Mask) -> None:
+        assert isinstance(op, simt_host.Assert)
+        held = self.values.get(op.condition)
+        if held is None or (held == 0)[mask].any():
+            raise Stop
+
     def barrier(self, op: Operation, mask: Mask) -> None:
         assert isinstance(op, simt.Barrier)
         if op.id is not None:
@@ -297,6 +303,7 @@ _CONTROL: dict[type[Operation], Callable[[LaneRun, Operation, Any], None]] = {
     simt.Barrier: LaneRun.barrier,
     simt_warp.SyncWarp: LaneRun.sync_warp,
     simt_thread.CheckIndex: LaneRun.check_index,
+    simt_host.Assert: LaneRun.assertion,
 }
 _BINARY: dict[type[Operation], Callable[..., Any]] = {
     arith.AddiOp: lambda np, a, b: a + b,

@@ -80,8 +80,8 @@ def _named(kernel: KernelOp, sizes: Sizes) -> Sizes:
 
 
 def _require(kernel: KernelOp, positive: Sizes, used: set[int]) -> None:
-    """Adds to what a launch checks: that the sizes are at least 1, unless one owner runs, which meets no other: one block
-    of tiles, or one thread.
+    """Adds to what a launch checks: that the sizes are at least 1, unless one owner runs, which meets no other: one
+    block of tiles, or one thread.
 
     An unused axis 0 is checked so too; the runtime looks at axes 1 and 2 only where a launch uses them.
     """
