@@ -40,7 +40,7 @@ class Printf(IRDLOperation):
     once = opt_prop_def(UnitAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())  # neither dropped nor moved
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "`[` $values `]` attr-dict (`:` type($values)^)?"
+    assembly_format = "$values attr-dict (`:` type($values)^)?"
 
     def verify_(self) -> None:
         assert isinstance(self.format, StringAttr)
@@ -50,10 +50,10 @@ class Printf(IRDLOperation):
         try:
             found = list(conversions(text))
         except ValueError as error:
-            raise VerifyException(f"format: {error}") from error
+            raise VerifyException(str(error)) from error
         if len(found) != len(self.values):
             values = counted(len(self.values), "value", "values")
-            raise VerifyException(f"the format prints {len(found)}, and there are {values}")
+            raise VerifyException(f"the format prints {len(found)} and is given {values}")
         for conversion, value in zip(found, self.values, strict=True):
             if str(value.type) != conversion.operand or conversion.kind == "s" or conversion.length not in ("", "ll"):
                 raise VerifyException(f"'{conversion.text}' does not print {value.type}")

@@ -18,7 +18,7 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tileopt.dialects import simt, simt_atomic, simt_thread, simt_warp
+from tileopt.dialects import simt, simt_atomic, simt_host, simt_thread, simt_warp
 from tileopt.dialects.arith import RemFOp
 from tileopt.dialects.dtypes import DTYPES, bit_width
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -306,6 +306,12 @@ class _Thread:
             case simt_thread.CheckIndex():
                 if not 0 <= given[0] < given[1]:
                     raise Outside(f"{op.array.data}: {given[0]} of {given[1]}")
+                return None
+            case simt_host.Assert():
+                if not given[0]:
+                    raise Outside(op.message.data)
+                return None
+            case simt_host.Printf():
                 return None
             case simt_thread.ElementLoad():
                 return self.element(op, given[0], given[1:], False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import Any
 
 from tileopt.dialects.printf import Conversion, parts
 
-_C_TYPES = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f64": ctypes.c_double}
+# What a value of the IR is in C.
+_C_TYPES: dict[str, Any] = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f64": ctypes.c_double}
 _SNPRINTF = ctypes.pythonapi.PyOS_snprintf  # C's own, on every system that Python runs on
 _SNPRINTF.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p]
 _SNPRINTF.restype = ctypes.c_int
@@ -28,7 +30,7 @@ def rendered(text: str, values: int) -> str:
     return "".join(out)
 
 
-def _converted(conversion: Conversion, value: ctypes._SimpleCData[float]) -> str:
+def _converted(conversion: Conversion, value: Any) -> str:
     size = 64
     while True:
         buffer = ctypes.create_string_buffer(size)
@@ -39,9 +41,11 @@ def _converted(conversion: Conversion, value: ctypes._SimpleCData[float]) -> str
         size = max(2 * size, needed + 1)
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-def CALLBACK(text: int, values: int | None) -> int:
+def _print(text: int, values: int | None) -> int:
     """`int vprintf(const char *format, void *values)`."""
     line = rendered(ctypes.string_at(text).decode(), values or 0)
     sys.stdout.write(line)
     return len(line)
+
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(_print)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tileopt.dialects.diagnostics import CompileError, KernelTypeError, TileoptError, UnsupportedError
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder import Array, Value, Weak
-from tileopt.frontends.builder_math import Functions
+from tileopt.frontends.builder_host import HostTalk
 from tileopt.frontends.builder_values import BOOL, readable
 from tileopt.frontends.python.frames import Frame
 from tileopt.frontends.python.liveness import Names
@@ -32,7 +32,7 @@ class Base(ABC):
 
     track = "tile"  # the package whose functions kernels call
 
-    def __init__(self, builder: Functions) -> None:
+    def __init__(self, builder: HostTalk) -> None:
         self.builder = builder
         self.frames: list[Frame] = []
         self.copies = 0  # of the bodies of unrolled loops

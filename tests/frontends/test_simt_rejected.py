@@ -113,8 +113,14 @@ PROGRAMS = {
     ),
     "tile id": R("a = tile.bid(0)  #!", "unsupported/call", ("simt.block_idx(axis)",)),
     "product of tiles": R("a = x[n] @ x[n]  #!", "unsupported/matmul", ("a loop",)),
-    "printf": R("simt.printf('%f', n)  #!", "unsupported/printf"),
-    "print": R("print(n)  #!", "unsupported/builtin"),
+    "format of too few": R("simt.printf('%d %d', n)  #!", "type/format", ("prints 2", "1 value is given")),
+    "format of none": R("simt.printf('50 % q')  #!", "type/format", ("'%%'",)),
+    "string for a number": R("simt.printf('%d', 'n')  #!", "type/format", ("'%d' does not print a string",)),
+    "number for a string": R("simt.printf('%s', n)  #!", "type/format", ("an i64 scalar",)),
+    "integer for a float": R("simt.printf('%d', 1.5)  #!", "type/format", ("f32 scalar",)),
+    "format of run time": R("simt.printf(n)  #!", "type/constant", ("a string of the source",)),
+    "NUL in a format": R("simt.printf('a\\0')  #!", "type/format", ("NUL",)),
+    "array in print": R("print(x)  #!", "type/operand", ("x[i]",)),
 }  # fmt: skip
 
 

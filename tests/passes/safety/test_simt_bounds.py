@@ -55,6 +55,10 @@ CASES = {
     "no lower bound": C("if n < len(x):\n    v = x[n]  #!", reason=("n may be negative", "n >= 0")),
     "after the condition": C(I + "if i < len(x):\n    v = x[i]\nw = x[i]  #!"),
     "less or equal": C(I + "if i <= len(x):\n    v = x[i]  #!"),
+    "assertion": C(I + "assert i < len(x)\nv = x[i]"),
+    "assertion about something else": C(I + "assert i < len(out)\nv = x[i]  #!"),
+    "before the assertion": C(I + "v = x[i]  #!\nassert i < len(x)\nw = x[i]"),
+    "assertion in a branch": C(I + "if n > 0:\n    assert i < len(x)\nv = x[i]  #!"),
     # Loops
     "loop": C("for j in range(len(x)):\n    v = x[j]"),
     "loop to an argument": C("for j in range(n):\n    v = x[j]  #!", reason=("len(x) >= n",)),
