@@ -66,6 +66,7 @@ from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind
 from tileopt.dialects.simt_atomic import AtomicOps
+from tileopt.dialects.simt_constant import ConstantOps
 from tileopt.dialects.simt_host import HostOps
 from tileopt.dialects.simt_thread import ThreadOps
 from tileopt.dialects.simt_warp import WarpOps
@@ -505,7 +506,7 @@ class Dot(IRDLOperation):
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
     Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShuffleXor, Barrier, Dot,
-    *ThreadOps, *WarpOps, *AtomicOps, *HostOps,
+    *ThreadOps, *WarpOps, *AtomicOps, *HostOps, *ConstantOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Operation
 
 from tileopt.dialects import simt, simt_thread
@@ -13,10 +13,12 @@ from tileopt.dialects.contracts import Hints, Parameter, ParamKind, Signature
 from tileopt.dialects.diagnostics import Location, OwnershipError, counted
 from tileopt.dialects.dtypes import DType
 from tileopt.dialects.layout import SharedLayout
-from tileopt.dialects.tile_types import BufferType
-from tileopt.frontends.builder_memory import Buffer, Fixed, Memory, Part, Whole, Window, whole
+from tileopt.dialects.simt_constant import Constant
+from tileopt.dialects.tile_types import Access, BufferType, ViewType
+from tileopt.frontends.builder_memory import Buffer, Fixed, Known, Memory, Part, Whole, Window, whole
 from tileopt.frontends.builder_threads import Threads
 from tileopt.frontends.builder_values import I64, Array, Operand, Value
+from tileopt.frontends.constant_array import ConstantArray
 from tileopt.frontends.launch_contract import LaunchContract
 
 SHARED_ELEMENTS = 1 << 20
@@ -36,6 +38,7 @@ class Elements(Threads):
         super().__init__(name, parameters, signature, contract, hints)
         self.stores: list[tuple[Operation, Array, Location | None]] = []
         self._shared = 0
+        self._known: dict[ConstantArray, Known] = {}
 
     # Extents
 
@@ -48,7 +51,7 @@ class Elements(Threads):
             at = memory.free[axis]
             place = memory.axes[at]
             return self.as_value(place.length) if isinstance(place, Window) else self.extent(memory.base, at)
-        if isinstance(memory, Buffer):
+        if isinstance(memory, Buffer | Known):
             return self.constant(memory.extents[axis], I64)
         return self._query(simt.Dim, axis, 0, (memory.ssa,))
 
@@ -116,7 +119,7 @@ class Elements(Threads):
             if isinstance(how, Window):
                 self._check(memory, axis, at, self.as_value(how.length))
                 at = self.binary("add", how.start, at)
-            elif isinstance(how, Whole) and isinstance(part.base, Buffer) and at.const is not None:
+            elif isinstance(how, Whole) and isinstance(part.base, Buffer | Known) and at.const is not None:
                 if at.const >= part.base.extents[axis]:
                     raise self.error("bounds/outside", f"index {at.const} on axis {axis} of {part.base}")
             places.append(at)
@@ -146,6 +149,13 @@ class Elements(Threads):
             self.stores.append((op, base, self.location))
 
     def _check_writable(self, base: Array) -> None:
+        if isinstance(base, Known):
+            raise OwnershipError(
+                "ownership/read-only",
+                f"a store to '{base.name}', {base}",
+                location=self.location,
+                help="pass an array that the kernel writes as a parameter, simt.DisjointSlice",
+            )
         if base.kind is ParamKind.IN:
             raise OwnershipError(
                 "ownership/read-only",
@@ -168,6 +178,22 @@ class Elements(Threads):
             raise self.error(
                 "type/store", f"a store of a {made} to '{base.name}', {base}", f"cast it: {base.dtype.name}(value)"
             )
+        return made
+
+    # Constants
+
+    def constant_array(self, constant: ConstantArray, name: str) -> Known:
+        """An array of known elements, made at the head of the kernel, once."""
+        made = self._known.get(constant)
+        if made is None:
+            type_ = ViewType.of(constant.shape, constant.dtype.ir, Access.SHARED)
+            data = DenseIntOrFPElementsAttr(TensorType(constant.dtype.ir, constant.shape), BytesAttr(constant.data))
+            with self.into(self.head):
+                op = self.emit(Constant, [], [type_], {"value": data, "array": StringAttr(name)})
+            op.results[0].name_hint = name if name.isascii() else None
+            rank = len(constant.shape)
+            made = Known(name, constant.dtype, rank, ParamKind.IN, op.results[0], constant.shape)
+            self._known[constant] = made
         return made
 
     # Shared memory

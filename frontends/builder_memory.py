@@ -17,6 +17,16 @@ class Buffer(Array):
         return f"a {self.dtype} array of {self.extents} in shared memory"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Known(Array):
+    """A constant array, whose extents and elements are part of the code."""
+
+    extents: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"a constant {self.dtype} array of {self.extents}"
+
+
 @dataclass(frozen=True, eq=False)
 class Fixed:
     """An axis at one index, which was checked where the part was made."""

@@ -18,6 +18,7 @@ from tileopt.backends.cpu import lanes
 from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt import Kernel
+from tileopt.dialects.simt_constant import Constant
 from tileopt.dialects.simt_thread import BlockDim, DynamicShared, ThreadIdx
 from tileopt.dialects.simt_warp import LaneMask, Match, Shuffle, SyncWarp, Vote, WarpReduce
 
@@ -32,6 +33,7 @@ _ALIKE: tuple[type[Operation], ...] = (
     simt.Slot,
     simt.ViewBuffer,
     BlockDim,
+    Constant,
     DynamicShared,
     scf.ForOp,
     scf.IfOp,

@@ -266,6 +266,7 @@ class TargetBackend:
     intrinsics: frozenset[str] = frozenset()  # names, or stems of overloaded names, that are safe to call
     native_floats: frozenset[str] = frozenset({"half", "float", "double"})  # LLVM types with exact arithmetic
     orders_updates = True  # whether LLVM keeps the order and the scope of atomicrmw
+    constant_pointer = "ptr"  # LLVM type of a pointer to what is part of the code
     vprintf = "vprintf"  # the function that prints values by a format
     clock = "llvm.readcyclecounter"
     shared_is_private = False  # whether the threads that share a block's memory run one at a time
@@ -329,7 +330,20 @@ def flag(kernel: Kernel, name: str, default: bool) -> bool:
 
 def shared_handlers() -> dict[type[Operation], Handler]:
     """The handlers of the ops that are the same for all targets."""
-    from tileopt.backends.llvm import arith, atomic, convert, dot, fragment, host, lane, math, query, scf, thread
+    from tileopt.backends.llvm import (
+        arith,
+        atomic,
+        constant,
+        convert,
+        dot,
+        fragment,
+        host,
+        lane,
+        math,
+        query,
+        scf,
+        thread,
+    )
 
     return {
         **arith.HANDLERS,
@@ -343,6 +357,7 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         **lane.HANDLERS,
         **atomic.HANDLERS,
         **host.HANDLERS,
+        **constant.HANDLERS,
     }
 
 

@@ -18,6 +18,7 @@ from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
+from tileopt.dialects.simt_constant import Constant
 from tileopt.dialects.simt_host import Assert
 from tileopt.dialects.simt_thread import CheckIndex, ElementLoad, ElementStore
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -50,7 +51,7 @@ def memory_name(kernel: KernelOp, memory: SSAValue) -> str:
     """What an error calls an array or a buffer."""
     if isinstance(memory, BlockArgument) and isinstance(memory.owner, Block) and memory.owner is kernel.body.block:
         return kernel.arg_name(memory.index)
-    return "shared memory"
+    return memory.owner.array.data if isinstance(memory.owner, Constant) else "shared memory"
 
 
 def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:

@@ -70,8 +70,8 @@ def pointer_to(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) 
     places, value = [emitter.scalar(index) for index in indices], emitter.values[memory]
     if isinstance(value, View):
         type_ = types.memory_type(emitter.element(value.type.element_type))
-        space = emitter.backend.global_pointer
-        return _view_pointer(emitter, value, places, type_), space, type_
+        space = value.space or emitter.backend.global_pointer
+        return _view_pointer(emitter, value, places, type_, space), space, type_
     assert isinstance(value, Buffer)
     type_ = types.memory_type(emitter.element(value.type.element_type))
     narrow = [p if p.isdigit() else emitter.assign(f"trunc i64 {p} to i32") for p in places]
@@ -79,7 +79,7 @@ def pointer_to(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) 
     return element_pointer(emitter, value, linear), emitter.backend.shared_pointer, type_
 
 
-def _view_pointer(emitter: Emitter, view: View, places: Sequence[str], type_: str) -> str:
+def _view_pointer(emitter: Emitter, view: View, places: Sequence[str], type_: str, space: str) -> str:
     total = "0"
     for index, stride in zip(places, view.strides, strict=True):
         if index == "0":
@@ -89,7 +89,6 @@ def _view_pointer(emitter: Emitter, view: View, places: Sequence[str], type_: st
         total = term if total == "0" else emitter.assign(f"add nsw i64 {total}, {term}")
     if total == "0":
         return view.pointer
-    space = emitter.backend.global_pointer
     return emitter.assign(f"getelementptr inbounds {type_}, {space} {view.pointer}, i64 {total}")
 
 

@@ -33,7 +33,8 @@ class Fragment:
 class View:
     """An array: pointer to element 0, i64 extents and strides (in elements), known ones as constants.
 
-    `unit_axis`: the axis whose stride is known to be 1. `align`: bytes that divide the address of element 0.
+    `unit_axis`: the axis whose stride is known to be 1. `align`: bytes that divide the address of element 0. `space`:
+    the LLVM type of the pointer where it is not the target's `global_pointer`.
     """
 
     pointer: str
@@ -42,6 +43,7 @@ class View:
     type: ViewType
     unit_axis: int | None
     align: int
+    space: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class NvidiaBackend(TargetBackend):
     shared_pointer = "ptr addrspace(3)"
     intrinsics = INTRINSICS
     native_floats = frozenset({"half", "bfloat", "float", "double"})
+    constant_pointer = "ptr addrspace(4)"
     orders_updates = False
     clock = "llvm.nvvm.read.ptx.sreg.clock64"
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DType
+from tileopt.frontends.constant_array import ConstantArray, as_constant, is_array
 from tileopt.frontends.python import MARK
 from tileopt.frontends.python.source import source_of
 
@@ -187,6 +188,8 @@ def _describe(thing: object) -> str:
         return f"{type(thing).__name__}:{thing!r}"
     if isinstance(thing, tuple):
         return f"{type(thing).__name__}({', '.join(map(_describe, thing))})"
+    if is_array(thing) or isinstance(thing, ConstantArray):
+        return _describe_array(thing)
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         fields = ", ".join(f"{f.name}={_describe(getattr(thing, f.name))}" for f in dataclasses.fields(thing))
         return f"{type(thing).__qualname__}({fields})"
@@ -197,3 +200,11 @@ def _describe(thing: object) -> str:
     if type(thing).__module__ == "numpy" and getattr(thing, "ndim", 1) == 0:
         return f"{type(thing).__name__}:{thing!r}"
     return f"{type(thing).__module__}.{type(thing).__qualname__} {getattr(thing, '__qualname__', '')}"
+
+
+def _describe_array(thing: object) -> str:
+    try:
+        found = as_constant(thing)
+    except CompileError as error:  # the kernel says so when it is compiled
+        return error.message
+    return "array" if found is None else found.digest

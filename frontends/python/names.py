@@ -12,6 +12,7 @@ from typing import Any
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.dtypes import DTYPES, DType, from_numpy
 from tileopt.frontends.builder import Array, Value
+from tileopt.frontends.constant_array import ConstantArray, as_constant, is_array
 from tileopt.frontends.python.base import close_match
 from tileopt.frontends.python.branches import Branches
 from tileopt.frontends.python.frames import Frame
@@ -59,6 +60,9 @@ class Lookup(Branches):
             return dtype
         if type(thing).__module__ == "numpy" and hasattr(thing, "item") and getattr(thing, "ndim", 1) == 0:
             thing = thing.item()
+        constant = as_constant(thing)
+        if constant is not None:
+            return self.constant_array(constant, name, node)
         if thing is None or is_number(thing) or isinstance(thing, _KNOWN) or callable(thing) or is_record(thing):
             return thing
         if isinstance(thing, tuple):
@@ -66,10 +70,24 @@ class Lookup(Branches):
                 self.captured(part, name, node)
             return thing
         help = "pass arrays and changing values as parameters; a global or captured variable must be a constant"
+        if is_array(thing):
+            help = (
+                f"pass it as a parameter, or freeze it: {name} = simt.constant({name}); what kernels write is a "
+                "parameter, or launches that share it could not be told apart"
+            )
         raise self.fail(
             "kernel/captured-value",
             f"'{name}' is an object of type '{type(thing).__name__}' from outside the kernel, not a constant",
             help,
+            node,
+        )
+
+    def constant_array(self, constant: ConstantArray, name: str, node: ast.AST) -> object:
+        """A constant array that a kernel reads."""
+        raise self.fail(
+            "kernel/captured-value",
+            f"'{name}' is a constant array, and {self.track} kernels read arrays by parameters only",
+            "pass it as a parameter",
             node,
         )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.dtypes import DType as DType
+from tileopt.frontends.constant_array import constant
 from tileopt.frontends.simt_python.barrier_functions import (
     mbarrier_arrive,
     mbarrier_arrive_expect_tx,
@@ -162,11 +163,11 @@ __all__ = [
     "assert_", "astype", "atan", "atan2", "atomic_add", "atomic_and", "atomic_cas", "atomic_dec", "atomic_exch",
     "atomic_inc", "atomic_max", "atomic_min", "atomic_or", "atomic_sub", "atomic_xor", "ballot", "barrier", "bf16",
     "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "clock", "cluster_arrive",
-    "cluster_barrier", "cluster_dim", "cluster_rank", "cluster_size", "cluster_wait", "clz", "cos", "cosh", "cp_async",
-    "cp_async_commit", "cp_async_wait", "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16", "f32", "f64",
-    "f8e4m3fn", "f8e5m2", "fence", "fence_proxy_async", "ffs", "floor", "fma", "grid_dim", "grid_stride", "i16", "i32",
-    "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask", "ldmatrix", "log", "log10", "log1p",
-    "log2", "map_shared", "match_all", "match_any", "maximum", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
+    "cluster_barrier", "cluster_dim", "cluster_rank", "cluster_size", "cluster_wait", "clz", "constant", "cos", "cosh",
+    "cp_async", "cp_async_commit", "cp_async_wait", "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16",
+    "f32", "f64", "f8e4m3fn", "f8e5m2", "fence", "fence_proxy_async", "ffs", "floor", "fma", "grid_dim", "grid_stride",
+    "i16", "i32", "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask", "ldmatrix", "log", "log10",
+    "log1p", "log2", "map_shared", "match_all", "match_any", "maximum", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
     "mbarrier_fence", "mbarrier_init", "mbarrier_inval", "mbarrier_try_wait", "mbarrier_wait", "minimum", "mma_sync",
     "named_barrier", "popc", "pow", "printf", "round", "rsqrt", "setmaxnreg", "shared", "shuffle", "shuffle_down",
     "shuffle_up", "shuffle_xor", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "stmatrix",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tileopt.frontends.constant_array import constant
 from tileopt.frontends.python.stubs import Stubs
 from tileopt.frontends.tile_python import functions as tile_functions
 
@@ -336,6 +337,9 @@ def atomic_cas(
 ) -> Scalar:
     """Stores `desired` if the element is `expected`, bit for bit."""
     raise NotImplementedError
+
+
+_STUBS.everywhere(constant)
 
 
 # The clock. Printing and assertions are those of the tile track, here in each thread.

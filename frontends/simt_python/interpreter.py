@@ -10,6 +10,7 @@ from tileopt.frontends.builder import Array, Value, Weak
 from tileopt.frontends.builder_hardware import Remote
 from tileopt.frontends.builder_memory import Buffer, Memory, Part
 from tileopt.frontends.builder_simt import SimtBuilder
+from tileopt.frontends.constant_array import ConstantArray
 from tileopt.frontends.python.base import close_match
 from tileopt.frontends.python.expressions import _BINARY
 from tileopt.frontends.python.objects import BoundMethod, Items, name_of
@@ -46,6 +47,9 @@ class SimtInterpreter(TrackInterpreter):
 
     def help_for_foreign(self, name: str) -> str | None:
         return f"a thread works on scalars: write {_OTHER_NAMES[name]}" if name in _OTHER_NAMES else None
+
+    def constant_array(self, constant: ConstantArray, name: str, node: ast.AST) -> object:
+        return self.threads.constant_array(constant, name)
 
     # Attributes and methods
 

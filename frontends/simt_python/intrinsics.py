@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tileopt.frontends.builder_memory import Known
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
 from tileopt.frontends.python.objects import Range, name_of
 from tileopt.frontends.simt_python.barriers import BARRIERS
@@ -56,6 +57,13 @@ def _shared(it: SimtInterpreter, shape: Any, dtype: Any, swizzle: Any) -> object
 
 def _dynamic_shared(it: SimtInterpreter, shape: Any, dtype: Any, offset: Any) -> object:
     return it.threads.dynamic_shared(it.shape(shape), it.as_dtype(dtype, "dtype"), it.known_int(offset, "the offset"))
+
+
+def _constant(it: SimtInterpreter, array: Any) -> object:
+    if isinstance(array, Known):
+        return array
+    what = f"simt.constant() in a kernel takes a constant array from outside, not {name_of(array)}"
+    raise it.mistyped("type/operand", what, "make it outside the kernel: TABLE = simt.constant(array)")
 
 
 def _does(name: str) -> Intrinsic:
@@ -142,6 +150,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "thread_index_2d": _indices(1, 0), "thread_index_3d": _indices(2, 1, 0), "block_dim": _block_dim,
     "grid_stride": _grid_stride, "shared": _shared, "dynamic_shared": _dynamic_shared, "fence": _fence,
     "barrier": _does("barrier"), "syncthreads": _does("barrier"), "syncwarp": _does("sync_warp"),
+    "constant": _constant,
     "shuffle": _shuffle("idx"), "any_sync": _vote("any"), "all_sync": _vote("all"), "ballot": _vote("ballot"),
     "match_any": _match("any"), "match_all": _match("all"), "warp_reduce": _warp_reduce, "lane_mask": _lane_mask,
     "bitcast": _bitcast, "atomic_cas": _cas,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from tileopt.dialects import simt, simt_host, simt_thread, tile
 from tileopt.dialects.kernel import BLOCK
+from tileopt.dialects.simt_constant import Constant
 from tileopt.passes.analysis.affine import Expr
 from tileopt.passes.analysis.conditions import assumed
-from tileopt.passes.analysis.facts import Handler, KernelFacts
+from tileopt.passes.analysis.facts import Handler, KernelFacts, width_of
 from tileopt.passes.analysis.ranges import Interval
 
 THREADS_MAX = 1024
@@ -87,6 +88,19 @@ def _check_index(facts: KernelFacts, op: Operation) -> None:
     facts.passed([index, length - index - 1])
 
 
+def _element_load(facts: KernelFacts, op: Operation) -> None:
+    """An element of a constant is one of those that it has; of any other memory nothing is known."""
+    assert isinstance(op, simt_thread.ElementLoad)
+    width = width_of(op.result.type)
+    if width is None:
+        return
+    source, range_ = op.mem.owner, None
+    if width > 1 and isinstance(source, Constant) and isinstance(source.value, DenseIntOrFPElementsAttr):
+        values = [int(v) for v in source.value.get_values()]
+        range_ = Interval(min(values), max(values))
+    facts.unknown(op.result, "data", op, range_)
+
+
 def _assert(facts: KernelFacts, op: Operation) -> None:
     """What follows the assertion runs only where it held."""
     assert isinstance(op, simt_host.Assert)
@@ -105,4 +119,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt_thread.BlockDim: _block_extent,
     simt_thread.CheckIndex: _check_index,
     simt_host.Assert: _assert,
+    simt_thread.ElementLoad: _element_load,
 }

@@ -20,3 +20,16 @@ simt.kernel @tells(%x: f64, %n: i32, %c: i1) {
   // GENERIC: "simt.return"() : () -> ()
   simt.return
 }
+
+// CHECK-LABEL: simt.kernel @knows
+simt.kernel @knows() {
+  // CHECK-NEXT: %w = simt.constant {value = dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>, array = "W"} : !tile.view<2x2xf32, shared>
+  // GENERIC: %w = "simt.constant"() <{value = dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>, array = "W"}> : () -> !tile.view<2x2xf32, shared>
+  %w = simt.constant {value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>, array = "W"} : !tile.view<2x2xf32, shared>
+  // CHECK-NEXT: %b = simt.constant {value = dense<true> : tensor<3xi1>, array = "B"} : !tile.view<3xi1, shared>
+  // GENERIC: %b = "simt.constant"() <{value = dense<true> : tensor<3xi1>, array = "B"}> : () -> !tile.view<3xi1, shared>
+  %b = simt.constant {value = dense<true> : tensor<3xi1>, array = "B"} : !tile.view<3xi1, shared>
+  // CHECK-NEXT: simt.return
+  // GENERIC: "simt.return"() : () -> ()
+  simt.return
+}
