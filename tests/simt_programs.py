@@ -163,7 +163,8 @@ class Writer:
             indent, inner = inner, inner + "    "
         if r < 0.35:
             id_ = self.pick(["i", "i", "t", "b"])
-            self.lines += [f"{indent}for e in range({b}):", f"{inner}out[{id_} * {a} + e] = 1.0"]
+            head = f"simt.static_range({b})" if b in "234" and self.random.random() < 0.5 else f"range({b})"
+            self.lines += [f"{indent}for e in {head}:", f"{inner}out[{id_} * {a} + e] = 1.0"]
         elif r < 0.55 and "q" in self.names:
             self.lines += [f"{indent}if q {self.pick(['<', '<', '<='])} {b}:", f"{inner}out[r * {a} + q] = 1.0"]
         elif r < 0.75:
