@@ -1,13 +1,14 @@
 """Proves that two runs of accesses that touch a common element belong to one block.
 
 Take two runs, A by one block and B by another, and suppose their tiles meet. Along each axis the offsets then differ by
-less than the tiles are long: an *equation* `E in A - E in B lies in [low, high]`. More equations, with [0, 0], are the
-definitions of quotients, remainders and induction values. A symbol is *settled* once its value must be the same in A
+less than the tiles are long: an *equation* `E in A - E in B - shift lies in [low, high]`, where the shift, over values
+that all blocks share, is how far the two accesses lie apart. More equations, with [0, 0], are the definitions of
+quotients, remainders and induction values. A symbol is *settled* once its value must be the same in A
 and B: arguments, extents and the grid are at once, the result of an operation is where its operands are. Three rules
 settle more:
 
-split: let m divide the factors of some terms, and let the other terms and the slack together stay below m. A multiple
-of m below m is 0, so the first terms are equal in A and B, and the others keep the slack.
+split: let m divide the factors of some terms and the shift, and let the other terms and the slack together stay below
+m. A multiple of m below m is 0, so the first terms differ by the shift, and the others keep the slack.
 
 reach: terms that cannot differ between A and B by as much as the slack asks for contradict the supposition.
 
@@ -37,12 +38,13 @@ QUESTIONS_MAX = 300  # put to the provers in all: what needs more is given up
 
 @dataclass(frozen=True)
 class Equation:
-    """E in A minus E in B lies in low..high. `why`: where it comes from."""
+    """E in A minus E in B lies in shift + low..high. `why`: where it comes from."""
 
     expr: Expr
     low: int
     high: int
     why: str
+    shift: Expr = ZERO  # over values that A and B share
 
     @property
     def slack(self) -> int:
@@ -62,7 +64,7 @@ class Meeting:
         self._questions = 0
         self.settled: set[Symbol] = {s for s in both if s.kind in UNIFORM}
         self.equations: list[Equation] = []
-        self._seen: set[tuple[Expr, int, int]] = set()
+        self._seen: set[tuple[Expr, int, int, Expr]] = set()
         shared = set(b.equalities())
         self.defined = [s for s in sorted(both, key=lambda s: s.id) if s.args]
         for equation in equations:
@@ -77,9 +79,12 @@ class Meeting:
         return self.apart or symbol in self.settled
 
     def _add(self, equation: Equation) -> bool:
+        if equation.shift.value is not None:
+            by = equation.shift.value
+            equation = Equation(equation.expr, equation.low + by, equation.high + by, equation.why)
         if equation.expr.terms and next(iter(equation.expr.terms.values())) < 0:
-            equation = Equation(-equation.expr, -equation.high, -equation.low, equation.why)
-        key = (equation.expr, equation.low, equation.high)
+            equation = Equation(-equation.expr, -equation.high, -equation.low, equation.why, -equation.shift)
+        key = (equation.expr, equation.low, equation.high, equation.shift)
         if not equation.expr.terms or key in self._seen or len(self.equations) >= EQUATIONS_MAX:
             return False
         self._seen.add(key)
@@ -126,7 +131,7 @@ class Meeting:
     def _split(self, equation: Equation) -> bool:
         unknowns = self._unknowns(equation.expr)
         if not unknowns:
-            self.apart |= equation.low > 0 or equation.high < 0
+            self.apart |= self._out_of_reach(equation, unknowns)
             return self.apart
         if self._tried.get(equation) == unknowns:
             return False
@@ -134,25 +139,35 @@ class Meeting:
         if self._out_of_reach(equation, unknowns):
             self.apart = True
             return True
-        for modulus in self._moduli(unknowns):
+        for modulus in self._moduli(unknowns, equation.shift):
             large = {m: q for m, f in unknowns.items() if (q := exact_ratio(f, modulus)) is not None}
             small = {m: f for m, f in unknowns.items() if m not in large}
-            if large and self._splits(equation, modulus, small) and self._take_split(equation, large, small):
-                return True
+            shift = exact_ratio(equation.shift, modulus) if equation.shift.terms else ZERO
+            if large and shift is not None and self._splits(equation, modulus, small):
+                if self._take_split(equation, shift, large, small):
+                    return True
         return False
 
     def _out_of_reach(self, equation: Equation, unknowns: dict[Monomial, Expr]) -> bool:
         """Whether the terms differ by too little, as t in 0..7 does where t in A is t + 8 in B."""
-        distance = max(equation.low, -equation.high)
-        if distance <= 0:
+        if not equation.shift.terms and max(equation.low, -equation.high) <= 0:
             return False
+        ends = (equation.shift + equation.low, -equation.shift - equation.high)
+        distances = [d - 1 for d in ends if d.value is None or d.value > 0]
         widths = [self._widths(m, f) for m, f in unknowns.items()]
-        return all(widths) and any(
-            self._nonneg(-sum(choice, Expr.constant(1 - distance))) for choice in islice(product(*widths), CHOICES_MAX)
-        )
+        if all(widths) and any(
+            self._nonneg(distance - sum(choice, ZERO))
+            for choice in islice(product(*widths), CHOICES_MAX)
+            for distance in distances
+        ):
+            return True
+        # The terms together lie in 0..distance, as 64 * bid + thread does behind a test against the distance.
+        whole = _sum(unknowns)
+        return len(unknowns) > 1 and self._nonneg(whole) and any(self._nonneg(d - whole) for d in distances)
 
-    def _moduli(self, unknowns: dict[Monomial, Expr]) -> list[Expr]:
-        """Candidates for m: the factors, and the common divisors of the larger constant ones."""
+    def _moduli(self, unknowns: dict[Monomial, Expr], shift: Expr) -> list[Expr]:
+        """Candidates for m: the factors, and the common divisors of the larger constant ones. A shift may be a multiple
+        of a part of a factor only, as n is of n in 4 * n."""
         found: list[Expr] = []
         sizes = sorted({abs(f.value) for f in unknowns.values() if f.value}, reverse=True)
         common = 0
@@ -167,6 +182,9 @@ class Meeting:
             if factor.value is None:
                 shared.append(factor.content())
                 found += [factor, -factor]
+                if shift.terms and factor.content() > 1:
+                    part = factor.exact_div(factor.content())
+                    found += [part, -part]
         return [Expr.constant(n) for n in dict.fromkeys(shared)] + found
 
     def _splits(self, equation: Equation, modulus: Expr, small: dict[Monomial, Expr]) -> bool:
@@ -185,21 +203,24 @@ class Meeting:
             if any(self._nonneg(sum(choice, -room) * -1) for choice in islice(product(*widths), CHOICES_MAX)):
                 return True
         # The small terms together lie in 0..room, as in row * cols + (16 * bid + thread) behind a test against cols.
-        whole = sum((f * Expr({m: 1}) for m, f in small.items()), ZERO)
+        whole = _sum(small)
         return len(small) > 1 and self._nonneg(whole) and self._nonneg(room - whole)
 
-    def _take_split(self, equation: Equation, large: dict[Monomial, Expr], small: dict[Monomial, Expr]) -> bool:
+    def _take_split(
+        self, equation: Equation, shift: Expr, large: dict[Monomial, Expr], small: dict[Monomial, Expr]
+    ) -> bool:
         if self.apart:
             return True
-        progress = self._equal(large, equation.why)
+        progress = self._equal(large, shift, equation.why)
         if small:
-            rest = sum((f * Expr({m: 1}) for m, f in small.items()), ZERO)
+            rest = _sum(small)
             progress |= self._add(Equation(rest, equation.low, equation.high, equation.why))
         return progress
 
-    def _equal(self, terms: dict[Monomial, Expr], why: str) -> bool:
-        """The sum of the terms is the same in A and B: a single symbol with a factor that is not 0 is settled."""
-        if len(terms) == 1:
+    def _equal(self, terms: dict[Monomial, Expr], shift: Expr, why: str) -> bool:
+        """The sum of the terms differs by the shift in A and B: where that is 0, a single symbol with a factor that is
+        not 0 is settled."""
+        if len(terms) == 1 and not shift.terms:
             ((monomial, factor),) = terms.items()
             symbol = monomial[0]
             nonzero = bool(factor.value) or self._nonneg(factor - 1) or self._nonneg(-factor - 1)
@@ -210,7 +231,7 @@ class Meeting:
                 if why != "definition":
                     self.steps.append(f"{why} gives {shown(Expr.symbol(symbol), 'a part of its offset')}")
                 return True
-        return self._add(Equation(sum((f * Expr({m: 1}) for m, f in terms.items()), ZERO), 0, 0, why))
+        return self._add(Equation(_sum(terms), 0, 0, why, shift))
 
     def _widths(self, monomial: Monomial, factor: Expr) -> list[Expr]:
         """Bounds on how far factor * monomial can differ between A and B."""
@@ -240,7 +261,7 @@ class Meeting:
     def _combine(self) -> bool:
         """Replaces a term with factor 1 of an exact equation in the others. Tried where nothing else goes on."""
         progress = False
-        open_ = [(e, self._unknowns(e.expr)) for e in self.equations]
+        open_ = [(e, self._unknowns(e.expr)) for e in self.equations if not e.shift.terms]
         for one, unknowns in open_:
             if one.low or one.high or len(unknowns) > TERMS_MAX:
                 continue
@@ -253,3 +274,7 @@ class Meeting:
                     merged = other.expr - one.expr * there[monomial] * factor.value
                     progress |= self._add(Equation(merged, other.low, other.high, other.why))
         return progress
+
+
+def _sum(terms: dict[Monomial, Expr]) -> Expr:
+    return sum((f * Expr({m: 1}) for m, f in terms.items()), ZERO)

@@ -1,7 +1,7 @@
-"""Accesses whose offsets differ by constants only, as unrolled loops make them: proofs about all pairs at once.
+"""Accesses whose offsets differ by what all owners share, as unrolled loops make them: proofs about all pairs at once.
 
-Of a family of n accesses each pair differs by a constant along each axis, and there are few such differences. What is
-known of every member is known of the family: for each expression the weakest fact that they all have. With it a
+Of a family of n accesses each pair differs by a constant, say, along each axis, and there are few such differences.
+What is known of every member is known of the family: for each expression the weakest fact that they all have. With it a
 supposed meeting of two members rests on their difference alone, so each difference is looked at once. What is not
 proved so may still be proved from what is known of the two themselves.
 """
@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from tileopt.passes.analysis.affine import ONE, Expr, Symbol
 from tileopt.passes.analysis.ranges import Interval
-from tileopt.passes.safety.disjoint import COMBINATIONS, Equation, Meeting
+from tileopt.passes.safety.disjoint import COMBINATIONS, UNIFORM, Equation, Meeting
 from tileopt.passes.safety.instance import Instance
 from tileopt.passes.safety.owners import OwnedAccess
 
@@ -30,7 +30,7 @@ class Families:
     def __init__(self, accesses: Iterable[OwnedAccess], owners: list[Symbol]) -> None:
         members: dict[_Key, list[OwnedAccess]] = {}
         for access in accesses:
-            key = (access.view, tuple(access.extents), tuple(e - e.offset for e in access.offsets))
+            key = (access.view, tuple(access.extents), tuple(map(_own, access.offsets)))
             members.setdefault(key, []).append(access)
         self._of: dict[OwnedAccess, _Family] = {}
         for (_, extents, bases), found in members.items():
@@ -43,8 +43,7 @@ class Families:
         family = self._of.get(first)
         if family is None or self._of.get(second) is not family:
             return False
-        pairs = zip(first.offsets, second.offsets, strict=True)
-        return family.proves(tuple(g.offset - f.offset for f, g in pairs))
+        return family.proves(tuple(g - f for f, g in zip(first.offsets, second.offsets, strict=True)))
 
 
 class _Family:
@@ -55,8 +54,8 @@ class _Family:
         self._extents = extents
         self._bases = bases
         self._owners = set(owners)
-        self._by_axis: dict[tuple[int, int], set[Symbol] | None] = {}
-        self._proved: dict[tuple[int, ...], bool] = {}
+        self._by_axis: dict[tuple[int, Expr], set[Symbol] | None] = {}
+        self._proved: dict[tuple[Expr, ...], bool] = {}
 
     @cached_property
     def _instance(self) -> Instance:
@@ -65,13 +64,13 @@ class _Family:
     def _bounds(self) -> _Bounds:
         return _Bounds(self._members)
 
-    def proves(self, differences: tuple[int, ...]) -> bool:
+    def proves(self, differences: tuple[Expr, ...]) -> bool:
         """Whether members that differ so can be proved apart."""
         if differences not in self._proved:
             self._proved[differences] = self._proves(differences)
         return self._proved[differences]
 
-    def _proves(self, differences: tuple[int, ...]) -> bool:
+    def _proves(self, differences: tuple[Expr, ...]) -> bool:
         settled: set[Symbol] = set()
         for axis, difference in enumerate(differences):
             found = self._settled(axis, difference)
@@ -85,7 +84,7 @@ class _Family:
         meeting = Meeting(self._instance, self._instance, equations, COMBINATIONS)
         return all(meeting.settles(s) for s in self._owners)
 
-    def _settled(self, axis: int, difference: int) -> set[Symbol] | None:
+    def _settled(self, axis: int, difference: Expr) -> set[Symbol] | None:
         """What one axis alone settles; None where two accesses with this difference cannot meet."""
         key = axis, difference
         if key not in self._by_axis:
@@ -93,9 +92,14 @@ class _Family:
             self._by_axis[key] = None if meeting.apart else meeting.settled & self._owners
         return self._by_axis[key]
 
-    def _equation(self, axis: int, difference: int) -> Equation:
+    def _equation(self, axis: int, difference: Expr) -> Equation:
         base, reach = self._bases[axis], self._extents[axis] - 1
-        return Equation(base if base.terms else ONE, difference - reach, difference + reach, f"axis {axis}")
+        return Equation(base if base.terms else ONE, -reach, reach, f"axis {axis}", difference)
+
+
+def _own(offset: Expr) -> Expr:
+    """The terms that may differ between owners."""
+    return Expr({m: c for m, c in offset.terms.items() if any(s.kind not in UNIFORM for s in m)})
 
 
 class _Bounds:

@@ -11,7 +11,7 @@ from tileopt.passes.analysis.affine import ONE, Expr, Symbol, closure, leaves
 from tileopt.passes.analysis.facts import KernelFacts
 from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.analysis.renaming import Renaming
-from tileopt.passes.safety.disjoint import COMBINATIONS, Equation, Meeting
+from tileopt.passes.safety.disjoint import COMBINATIONS, UNIFORM, Equation, Meeting
 from tileopt.passes.safety.families import Families
 from tileopt.passes.safety.instance import Instance
 from tileopt.passes.safety.owners import OwnedAccess, Owners
@@ -96,6 +96,10 @@ class OwnedAccesses:
             low, high = 1 - first.extents[axis], second.extents[axis] - 1
             if here is not there:
                 f = _aligned(f, g, here)
+                shift = g - f
+                if all(s.kind in UNIFORM for s in shift.symbols()):
+                    equations.append(Equation(f if f.terms else ONE, low, high, f"axis {axis}", shift))
+                    continue
                 # What is not common to both is only known by its range.
                 common = Expr({m: c for m, c in f.terms.items() if m and g.terms.get(m) == c})
                 apart = (g - common).bounds(there.bounds).minus((f - common).bounds(here.bounds))

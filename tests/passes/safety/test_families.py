@@ -33,16 +33,19 @@ PROGRAMS = {
         contract="block=(4, 4)",
     ),
     "two axes, one of them too long": P(
-        PAIR + "        if r * 4 + e < len(c) and q * 3 + f < c.shape[1]:\n            c[r * 4 + e, q * 3 + f] = 1.0  #!",
+        PAIR + "        if r * 4 + e < len(c) and q * 3 + f < c.shape[1]:\n"
+        "            c[r * 4 + e, q * 3 + f] = 1.0  #!",
         MEET,
         contract="block=(4, 4)",
     ),
     "places apart": P(
-        PLACED + "for e in simt.static_range(8):\n    j = 32 * b + place(t, e)\n    if j < len(out):\n        out[j] = 1.0",
+        PLACED + "for e in simt.static_range(8):\n    j = 32 * b + place(t, e)\n"
+        "    if j < len(out):\n        out[j] = 1.0",
         contract="block=4",
     ),
     "places that meet": P(
-        PLACED + "for e in simt.static_range(8):\n    j = 31 * b + place(t, e)\n    if j < len(out):\n        out[j] = 1.0  #!",
+        PLACED + "for e in simt.static_range(8):\n    j = 31 * b + place(t, e)\n"
+        "    if j < len(out):\n        out[j] = 1.0  #!",
         MEET,
         contract="block=4",
     ),
@@ -50,6 +53,30 @@ PROGRAMS = {
         "r, q = simt.thread_index_2d()\nfor e in simt.static_range(4):\n"
         "    if 4 * r + e < m and q < n:\n        out[(4 * r + e) * n + q] = 1.0",
         contract="block=(8, 8), requires=['len(out) >= m * n', 'm < 100000', 'n < 100000']",
+    ),
+    "rows of a flat matrix, one too many": P(
+        "r, q = simt.thread_index_2d()\nfor e in simt.static_range(5):\n"
+        "    if 4 * r + e < m and q < n:\n        out[(4 * r + e) * n + q] = 1.0  #!",
+        MEET,
+        contract="block=(8, 8), requires=['len(out) >= m * n', 'm < 100000', 'n < 100000', 'n >= 1', 'm >= 9']",
+    ),
+    "grid-stride": P(
+        "i, n0 = simt.thread_index(), 64 * simt.grid_dim()\nfor e in simt.static_range(5):\n"
+        "    if i + e * n0 < len(out):\n        out[i + e * n0] = 1.0"
+    ),
+    "grid-stride, one thread short": P(
+        "i, n0 = simt.thread_index(), 64 * simt.grid_dim() - 1\nfor e in simt.static_range(5):\n"
+        "    if i + e * n0 < len(out):\n        out[i + e * n0] = 1.0  #!",
+        MEET,
+    ),
+    "two stores, rows apart": P(
+        "i = simt.thread_index()\nif i < n:\n    out[2 * n * simt.i64(0) + i] = 1.0\n    out[n + i] = 1.0",
+        contract="block=64, requires=['len(out) >= 2 * n', 'n < 100000']",
+    ),
+    "two stores, rows apart, that are too long": P(
+        "i = simt.thread_index()\nif i <= n:\n    out[i] = 1.0\n    out[n + i] = 1.0  #!",
+        MEET,
+        contract="block=64, requires=['len(out) >= 2 * n + 1', 'n < 100', 'n >= 1']",
     ),
     "stores under conditions of their own": P(
         "i = simt.thread_index()\nif i < 5:\n    out[2 * i] = 1.0\nif i >= 9:\n    out[2 * i + 1] = 1.0\n"
@@ -59,10 +86,6 @@ PROGRAMS = {
         "i = simt.thread_index()\nif i < 5:\n    out[2 * i] = 1.0\nif i >= 9:\n    out[2 * i + 1] = 1.0\n"
         "if i > 20:\n    out[2 * i - 42] = 2.0  #!",
         MEET,
-    ),
-    "kept apart by a condition of one pair": P(
-        "i = simt.thread_index()\nif i < 5:\n    out[i] = 1.0\nif i < 7:\n    out[i + 7] = 1.0\n"
-        "if i >= 10 and i < 20:\n    out[i + 4] = 1.0"
     ),
 }  # fmt: skip
 
