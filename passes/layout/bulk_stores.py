@@ -80,10 +80,9 @@ def panels_of(op: tile.Store, layout: Layout, target: Target) -> Panels | None:
     for register, at in enumerate(layout.register_coords):
         registers[at[fast] // columns].append(register)
     for number, held in enumerate(registers):
-        places = [list(layout.register_coords[r]) for r in held]
-        for at in places:
-            at[fast] -= number * columns
-        if [tuple(at) for at in places] != list(panel.register_coords):
+        before = [number * columns if axis == fast else 0 for axis in range(len(layout.shape))]
+        places = [tuple(c - b for c, b in zip(layout.register_coords[r], before, strict=True)) for r in held]
+        if tuple(places) != panel.register_coords:
             return None
     return Panels(type_, fast, panel, tuple(map(tuple, registers)))
 

@@ -71,7 +71,7 @@ def _in_loop(op: Operation) -> bool:
 
 
 def start(state: Lowering, op: tile.Store, buffer: SSAValue, view: SSAValue, places: list[SSAValue]) -> None:
-    properties = {} if op.bounds is None else {"bounds": op.bounds}
+    properties: dict[str, Attribute] = {} if op.bounds is None else {"bounds": op.bounds}
     state.emit(gpu_tma.TmaStore, [buffer, view, *places], [], properties)
     state.emit(gpu_tma.TmaCommit, [])
 

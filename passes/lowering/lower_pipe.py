@@ -70,7 +70,7 @@ def lower_pipe(kernel: simt.Kernel) -> None:
     _erase(ops)
 
 
-def _erase(ops: list[Operation]) -> None:
+def _erase(ops: Sequence[Operation]) -> None:
     for op in reversed(ops):
         assert op.parent is not None
         op.parent.erase_op(op)

@@ -70,7 +70,7 @@ class RoleLowering:
                 ring = self.rings[op.channel]
                 slot, _ = self.place(op, ring, op.iteration)
                 buffer = self.slot(op, ring, op.member.value.data, slot)
-                bounds = {} if op.bounds is None else {"bounds": op.bounds}
+                bounds: dict[str, Attribute] = {} if op.bounds is None else {"bounds": op.bounds}
                 _emit(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], bounds)
             case pipe.Wait():
                 ring = self.rings[op.channel]

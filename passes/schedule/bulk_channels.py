@@ -108,7 +108,7 @@ def rewrite_bulk(kernel: KernelOp, bulk: BulkLoop, slots: int) -> None:
     for group in bulk.groups:
         members = [s.stage.result.type for s in group]
         assert all(isinstance(m, BufferType) for m in members)
-        channel_type = pipe.ChannelType(IntAttr(slots), ArrayAttr(members))  # type: ignore[arg-type]
+        channel_type = pipe.ChannelType(IntAttr(slots), ArrayAttr(members))
         made = pipe.Channel.create(result_types=[channel_type])
         made.location = bulk.loop.location
         assert top.first_op is not None

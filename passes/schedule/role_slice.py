@@ -75,7 +75,7 @@ class _Marking:
                 return False
             return self.op(around) and (value.index == 0 or self.result(around, value.index - 1))
         if isinstance(owner, scf.ForOp | scf.IfOp):
-            return self.op(owner) and self.result(owner, owner.results.index(value))  # type: ignore[arg-type]
+            return self.op(owner) and self.result(owner, owner.results.index(value))
         if isinstance(owner, pipe.Channel):
             return True
         return _is_scalar(owner) and self.op(owner)
