@@ -27,6 +27,8 @@ MAX_WARPS = 16
 
 
 WARPGROUP = 4  # warps
+# Registers of a thread that ptxas keeps beside the accumulators of one instruction of a warpgroup (its message C7602).
+BESIDE_ACCUMULATORS = 26
 NARROWEST_SWIZZLE = 32  # bytes
 WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
 
@@ -50,11 +52,18 @@ def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
     return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or n % narrowest or k % narrowest)
 
 
-def fits_warps(atom: Atom, m: int, num_warps: int) -> bool:
-    """Whether a block of so many warps can share the rows: a warpgroup's atom needs whole warpgroups with rows each."""
+def fits_warps(atom: Atom, m: int, num_warps: int, target: Target) -> bool:
+    """Whether a block of so many warps can share the rows: a warpgroup's atom needs whole warpgroups with rows each.
+    And whether the registers that such a block's threads have hold the atom's accumulators."""
     if atom.scope is not Scope.WARPGROUP:
         return True
-    return num_warps >= WARPGROUP and m % (WARPGROUP_ROWS * num_warps // WARPGROUP) == 0
+    whole = num_warps >= WARPGROUP and m % (WARPGROUP_ROWS * num_warps // WARPGROUP) == 0
+    return whole and atom_registers(atom) <= target.register_file // (32 * num_warps)
+
+
+def atom_registers(atom: Atom) -> int:
+    """Registers of a thread that one instruction of a warpgroup takes."""
+    return prod(atom.shape[:2]) * DTYPES[atom.acc].bits // (32 * 32 * WARPGROUP) + BESIDE_ACCUMULATORS
 
 
 def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: int | None) -> int:
@@ -124,7 +133,7 @@ class MapTensorCores(ModulePass):
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
         for atom in legal_atoms(target, *types):
-            if fits_extents(atom, m, n, k) and (warps is None or fits_warps(atom, m, warps)):
+            if fits_extents(atom, m, n, k) and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom
         known = sorted({f"{a.a} x {a.b} -> {a.acc}" for a in target.atoms})
         raise UnsupportedError(

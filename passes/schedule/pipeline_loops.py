@@ -27,17 +27,17 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
-from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Feature, Target, target_of
-from tileopt.dialects.tile_types import BufferType, ViewType
+from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
 from tileopt.passes.intervals import Order
 from tileopt.passes.layout.buffers import staged_layout
-from tileopt.passes.layout.bulk_stores import store_bytes
+from tileopt.passes.layout.bulk_stores import may_store, store_bytes
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
-from tileopt.passes.schedule.role_budget import WARPGROUP, role_budget, shared_room
+from tileopt.passes.schedule.role_budget import WARPGROUP, fits, role_budget, shared_room
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
@@ -93,11 +93,11 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
             if bulk is None:
                 return False
             found.append(bulk)
-    if not found:
+    if not found or not fits(target, count, kernel):
         return False
-    budget = role_budget(target, count)
+    budget = role_budget(target, count, kernel)
     each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
-    room = shared_room(target, budget) - RESERVED_BYTES - _outside(kernel, found) - store_bytes(kernel, target)
+    room = shared_room(target, budget) - RESERVED_BYTES - _outside(kernel, found, target) - store_bytes(kernel, target)
     slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
     if slots < 2:
         return False
@@ -112,12 +112,21 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
     return True
 
 
-def _outside(kernel: tile.Kernel, found: list[BulkLoop]) -> int:
-    """Bytes of the tiles that are staged in another way, and of the largest computed operand's way to its product."""
+def _outside(kernel: tile.Kernel, found: list[BulkLoop], target: Target) -> int:
+    """Bytes of the tiles that are staged in another way, and of the largest that may take its way to a product or to
+    its store through shared memory. Rings of a producer keep their memory, so nothing has its place there later."""
     own = {s.stage for bulk in found for s in bulk.streams}
     staged = [op for op in kernel.walk() if isinstance(op, tile.Stage) and op not in own]
-    products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
-    return sum(staged_bytes(op.result.type) for op in staged) + max(map(_crossing, products), default=0)
+    passing = [_crossing(op) for op in kernel.walk() if isinstance(op, tile.Mma)]
+    passing += [_rearranged(op, target) for op in kernel.walk() if isinstance(op, tile.Store)]
+    return sum(staged_bytes(op.result.type) for op in staged) + max(passing, default=0)
+
+
+def _rearranged(op: tile.Store, target: Target) -> int:
+    """Bytes of a tile that threads store, and may first share out so that each has neighbours to store together."""
+    if op.vector is None or op.vector.value.data == 1 or may_store(op, target) is not None:
+        return 0
+    return staged_bytes(BufferType.of(tile_shape(op.value.type), element_type(op.value.type)))
 
 
 def _crossing(op: tile.Mma) -> int:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileopt.dialects.target import Target
+from tileopt.dialects import tile
+from tileopt.dialects.target import Scope, Target
+from tileopt.passes.schedule.map_tensor_cores import WARPGROUP, atom_registers
 
-WARPGROUP = 4  # warps
 PRODUCER_REGISTERS = 40  # addresses and loop counters of a few nested loops
 MOST_REGISTERS = 240  # of a consumer; beyond them the launch would need more than its share
 BLOCK_OVERHEAD = 1024  # bytes of shared memory that the system takes for each block
@@ -25,14 +26,31 @@ class RoleBudget:
     producer: int
 
 
-def role_budget(target: Target, warps: int) -> RoleBudget:
+def role_budget(target: Target, warps: int, kernel: tile.Kernel) -> RoleBudget:
     """For consumers of so many warps, whole warpgroups. One warpgroup alone leaves the tensor cores idle while it does
-    other work, so two such blocks share a multiprocessor."""
+    other work, so two such blocks share a multiprocessor, where their instructions leave each other the registers."""
     groups = warps // WARPGROUP
-    blocks = 2 if groups == 1 else 1
+    blocks = 2 if groups == 1 and widest(kernel, target) <= _launched(target, warps, 2) else 1
     each = target.register_file // (32 * WARPGROUP * blocks)
     consumer = min(MOST_REGISTERS, (each - PRODUCER_REGISTERS) // groups // 8 * 8)
     return RoleBudget(blocks, consumer, PRODUCER_REGISTERS)
+
+
+def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:
+    """Whether a block with a producer can be launched: ptxas holds each instruction to the registers that all threads
+    begin with, whatever `setmaxnreg` gives later."""
+    return widest(kernel, target) <= _launched(target, warps, 1)
+
+
+def widest(kernel: tile.Kernel, target: Target) -> int:
+    """Registers that the kernel's widest instruction of a warpgroup takes."""
+    atoms = {op.atom.data for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is not None}
+    found = [atom for atom in map(target.atom, atoms) if atom.scope is Scope.WARPGROUP]
+    return max(map(atom_registers, found), default=0)
+
+
+def _launched(target: Target, warps: int, blocks: int) -> int:
+    return target.register_file // (32 * (warps + WARPGROUP) * blocks) // 8 * 8
 
 
 def shared_room(target: Target, budget: RoleBudget) -> int:

@@ -66,6 +66,9 @@ def split(kernel: tile.Kernel) -> None:
             location=location_of(kernel),
             help=f"drop the attribute {ROLES}",
         )
+    warps = kernel.attributes[NUM_WARPS]
+    assert isinstance(warps, IntegerAttr)
+    budget = role_budget(target_of(kernel), warps.value.data, kernel)
     producer = copy_of(body, part)
     consumers = Block()
     for op in list(body.ops):
@@ -80,9 +83,6 @@ def split(kernel: tile.Kernel) -> None:
         end.location = kernel.location
         block.add_op(end)
     _drop_unused(consumers)
-    warps = kernel.attributes[NUM_WARPS]
-    assert isinstance(warps, IntegerAttr) and body.last_op is not None
-    budget = role_budget(target_of(kernel), warps.value.data)
     numbers = {
         "warps": warps.value.data,
         "consumer_registers": budget.consumer,
@@ -94,6 +94,7 @@ def split(kernel: tile.Kernel) -> None:
         regions=[Region(consumers), Region(producer)],
     )
     roles.location = kernel.location
+    assert body.last_op is not None
     body.insert_op_before(roles, body.last_op)
 
 
