@@ -35,9 +35,9 @@ from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, store_bytes
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
 from tileopt.passes.schedule.make_persistent import make_persistent
-from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
-from tileopt.passes.schedule.role_budget import WARPGROUP, fits, role_budget, shared_room
+from tileopt.passes.schedule.role_budget import fits, role_budget, shared_room
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
