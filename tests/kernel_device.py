@@ -35,6 +35,18 @@ class Device:
         self.name = name
         self.guards: list[tuple[Any, int, np.dtype[Any]]] = []
 
+    def needs(self, arch: int, exactly: tuple[int, ...] = ()) -> None:
+        """Skips the test on a GPU that is older, or none of `exactly`; a CPU models them all."""
+        if self.name == "cpu":
+            return
+        import pytest
+        import torch
+
+        major, minor = torch.cuda.get_device_capability()
+        here = 10 * major + minor
+        if here < arch or (exactly and here not in exactly):
+            pytest.skip(f"needs sm_{arch}, and this is sm_{here}")
+
     def put(self, x: Array) -> Any:
         """The array on the device, strides and all."""
         if self.name == "cpu":
