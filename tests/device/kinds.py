@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "frontends"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "simt"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from attention import attention
 from einsum import einsum
@@ -69,7 +72,59 @@ def main(target: str | None) -> None:
             out = torch.full_like(reference, math.nan)
             einsum(text, *operands, out=out)
             close(text, out, reference, 1e-5)
+    if target is None:
+        hardware()
     torch.cuda.synchronize()
+
+
+def hardware() -> None:
+    """The hardware's own instructions, as far as this GPU has them, against the CPU's model of them."""
+    major, minor = torch.cuda.get_device_capability()
+    here = 10 * major + minor
+    for name, archs, kernel, grid, arrays in hardware_kinds():
+        if here not in archs:
+            print(f"{name}: not on sm_{here}")
+            continue
+        on_cpu = [x.clone() for x in arrays]
+        on_gpu = [x.cuda() for x in arrays]
+        kernel[grid](*on_cpu)
+        kernel[grid](*on_gpu)
+        close(name, on_gpu[-1].cpu(), on_cpu[-1], 2e-3 if "f8" in name else 1e-5)
+
+
+def hardware_kinds() -> list[tuple[str, range | tuple[int, ...], Any, Any, list[torch.Tensor]]]:
+    """(name, architectures, kernel, grid, its arrays: the last is the output)."""
+    from cluster_ring import ring_sum
+    from dynamic_shared import reverse_blocks
+    from hardware_programs import tcgen05_kernel, wgmma_kernel
+    from inline_ptx import differences
+    from matrix_transpose import matrix_transpose
+    from tensor_core_product import tensor_core_product
+    from tma_pipeline import column_sums
+
+    def bf16(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape).bfloat16()
+
+    def f16(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape).half()
+
+    words = [torch.randint(0, 1 << 31, (1003,), dtype=torch.int64).to(torch.uint32) for _ in range(2)]
+    since_80, since_90, tensor = range(80, 200), range(90, 200), (100, 103, 110)
+    zeros = torch.zeros
+    return [
+        ("mma.sync", since_80, tensor_core_product, (2, 2), [bf16(70, 77), bf16(77, 45), zeros(70, 45)]),
+        ("tma", since_90, column_sums, 3, [torch.randn(211, 132), zeros(132)]),
+        ("cluster", since_90, ring_sum, 4, [torch.randint(-99, 99, (200,)).int(), zeros(200).int()]),
+        ("stmatrix", since_90, matrix_transpose, (4, 3), [f16(37, 50), zeros(50, 37).half()]),
+        ("inline ptx", range(75, 200), differences, 4, [*words, zeros(1003).to(torch.uint32)]),
+        ("dynamic shared", range(75, 200), reverse_blocks, 3, [torch.randn(333), zeros(333).double()]),
+        ("wgmma", (90,), wgmma_kernel(96, 64, "f16", "f16", False, False, False), 1,
+         [f16(64, 64), f16(96, 64), zeros(128, 48)]),
+        ("wgmma of columns", (90,), wgmma_kernel(64, 64, "f16", "f16", True, True, False), 1,
+         [f16(64, 64), f16(64, 64), zeros(128, 32)]),
+        ("tcgen05", tensor, tcgen05_kernel(96, 64, "f16", "f16", False, False), 1,
+         [f16(128, 64), f16(96, 64), zeros(128, 96)]),
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":
