@@ -17,7 +17,7 @@ from xdsl.irdl import AttrConstraint, BaseAttr, MessageConstraint
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.bounds import BoundsAttr
-from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.encodings import LayoutAttr, layout_of
 from tileopt.dialects.layout import Layout
 from tileopt.dialects.tile_types import BufferType, check_element, tile_shape
@@ -141,3 +141,16 @@ def check_product(a: Attribute, b: Attribute, acc: Attribute) -> None:
         raise VerifyException(f"a product of {a} is not accumulated in {acc}")
     if bit_width(acc) < bit_width(a):
         raise VerifyException(f"the accumulator's {acc} is narrower than the operands' {a}")
+
+
+def check_same_tile(source: Attribute, result: Attribute) -> None:
+    """A tile and a buffer, or two of a kind, of one shape and element type."""
+    check_tile(source, "the source")
+    check_tile(result, "the result")
+    if tile_shape(source) != tile_shape(result) or element_type_of(source) != element_type_of(result):
+        raise VerifyException(f"{source} and {result} are not the same tile")
+
+
+def element_type_of(type_: Attribute) -> Attribute:
+    """Element type of a tensor or buffer."""
+    return type_.element_type if isinstance(type_, BufferType) else element_type(type_)

@@ -74,6 +74,7 @@ from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType
 
 I64 = eq(i64)
 FRAGMENT = BaseAttr(VectorType)
+TOGETHER = "simt.together"  # op attribute: the threads of the block do it together, though each may go ways of its own
 THREADS = "simt.threads"  # kernel attribute: threads of a block
 WORKERS = "simt.workers"  # kernel attribute: how many threads, from the first, hold fragments, where not all do
 SHARED_BYTES = "simt.shared_bytes"  # kernel attribute: static shared memory, set by allocate-onchip
@@ -430,6 +431,25 @@ class Extract(IRDLOperation):
 
 
 @irdl_op_definition
+class ShiftIn(IRDLOperation):
+    """The registers of a fragment without as many of the first as there are scalars, and then the scalars."""
+
+    name = "simt.shift_in"
+    source = operand_def(FRAGMENT)
+    values = var_operand_def()
+    result = result_def(FRAGMENT)
+    traits = traits_def(Pure())
+    assembly_format = "$values `into` $source attr-dict `:` type($values) `into` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        held = check_fragment(self.result.type, "the result")
+        if not 1 <= len(self.values) <= held:
+            raise VerifyException(f"{len(self.values)} scalars for a fragment of {held} registers")
+        if self.source.type != self.result.type or any(t != element_type(self.result.type) for t in self.values.types):
+            raise VerifyException(f"fragment and scalars are not those of {self.result.type}")
+
+
+@irdl_op_definition
 class ShuffleXor(IRDLOperation):
     """Each register's value in the lane whose id differs in the bits of `mask`; all lanes of the warp take part."""
 
@@ -505,8 +525,8 @@ class Dot(IRDLOperation):
 
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
-    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShuffleXor, Barrier, Dot,
-    *ThreadOps, *WarpOps, *AtomicOps, *HostOps, *ConstantOps,
+    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShiftIn, ShuffleXor, Barrier,
+    Dot, *ThreadOps, *WarpOps, *AtomicOps, *HostOps, *ConstantOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

@@ -44,6 +44,7 @@ from tileopt.dialects.checks import (
     check_padding,
     check_product,
     check_same_layout,
+    check_same_tile,
     check_vector,
     indices,
     integer,
@@ -52,6 +53,7 @@ from tileopt.dialects.checks import (
 )
 from tileopt.dialects.checks import MAX_ELEMENTS as MAX_ELEMENTS
 from tileopt.dialects.checks import check_tile as check_tile
+from tileopt.dialects.checks import element_type_of as element_type_of
 from tileopt.dialects.constants import Constants
 from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.dtypes import element_type
@@ -63,6 +65,12 @@ from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import FLOAT_KINDS as FLOAT_KINDS
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind as check_kind
+from tileopt.dialects.tile_map import MapOps
+from tileopt.dialects.tile_map import MapSimt as MapSimt
+from tileopt.dialects.tile_map import MapYield as MapYield
+from tileopt.dialects.tile_shared import LoadBuffer as LoadBuffer
+from tileopt.dialects.tile_shared import SharedOps
+from tileopt.dialects.tile_shared import StoreBuffer as StoreBuffer
 from tileopt.dialects.tile_types import DYNAMIC, BufferType, ViewType, tile_shape
 
 I64 = eq(i64)
@@ -405,7 +413,7 @@ class Stage(IRDLOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        _verify_same(self.source.type, self.result.type)
+        check_same_tile(self.source.type, self.result.type)
 
 
 @irdl_op_definition
@@ -419,7 +427,7 @@ class Unstage(IRDLOperation, HasFolderInterface):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        _verify_same(self.source.type, self.result.type)
+        check_same_tile(self.source.type, self.result.type)
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         stage = self.source.owner
@@ -494,21 +502,9 @@ class ConvertLayout(_Reshaping):
             raise VerifyException(f"{self.source.type} and {self.result.type} are not the same tile")
 
 
-def _verify_same(source: Attribute, result: Attribute) -> None:
-    check_tile(source, "the source")
-    check_tile(result, "the result")
-    if tile_shape(source) != tile_shape(result) or element_type_of(source) != element_type_of(result):
-        raise VerifyException(f"{source} and {result} are not the same tile")
-
-
-def element_type_of(type_: Attribute) -> Attribute:
-    """Element type of a tensor or buffer."""
-    return type_.element_type if isinstance(type_, BufferType) else element_type(type_)
-
-
 TileOps: list[type[Operation]] = [
     Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce,
-    Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout,
+    Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout, *MapOps, *SharedOps,
 ]  # fmt: skip
 
 Tile = Dialect(

@@ -29,6 +29,7 @@ from tileopt.frontends.builder_core import remove_unused
 from tileopt.frontends.builder_division import SYMBOLS
 from tileopt.frontends.builder_kernel import KernelBase
 from tileopt.frontends.builder_math import ACCUMULATORS, FUNCTIONS
+from tileopt.frontends.builder_memory import Buffer
 from tileopt.frontends.builder_values import (
     I32,
     I64,
@@ -50,6 +51,7 @@ __all__ = [
     "Array",
     "KernelBuilder",
     "Operand",
+    "Tiles",
     "Value",
     "Weak",
     "describe",
@@ -65,26 +67,8 @@ PADDINGS: dict[str, float] = {
 }
 
 
-class KernelBuilder(KernelBase):
-    """Builds one tile kernel, specialised to a signature."""
-
-    def finish(self) -> ModuleOp:
-        """Closes the kernel. The module names no target: whoever compiles it does."""
-        remove_unused(self.entry)
-        with self.into(self.entry):
-            self.emit(tile.Return, [], [])
-        hints = self.hints
-        attributes: dict[str, Attribute] = {"tile.fma": IntegerAttr(int(hints.fma), i1)}
-        if hints.fast_math:
-            attributes["tile.fast_math"] = UnitAttr()
-        for name in ("num_warps", "num_stages"):
-            if getattr(hints, name) is not None:
-                attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
-        kernel = tile.Kernel.make(self.name, self._inputs, Region(self.entry), self._arg_attrs, attributes)
-        kernel.location = self._place()
-        module = ModuleOp([kernel])
-        module.location = self._place()
-        return module
+class Tiles(KernelBase):
+    """Tiles from arrays, from shared memory and from nothing."""
 
     # The grid and the arrays
 
@@ -213,3 +197,45 @@ class KernelBuilder(KernelBase):
         if fit(count - 1, dtype) is None or dtype.kind == "b":
             raise self.error("type/constant-range", f"{count - 1} does not fit in {dtype}")
         return self.cast(self.arange(count, I32), dtype)
+
+    # Shared memory of threads
+
+    def load_buffer(self, buffer: Buffer) -> Value:
+        """The tile that an array in shared memory holds now."""
+        shape = self.check_shape(buffer.extents)
+        return self.emit_value(tile.LoadBuffer, [buffer.ssa], buffer.dtype, shape)
+
+    def store_buffer(self, buffer: Buffer, value: Operand) -> None:
+        """Writes a tile to an array in shared memory; a scalar to each of its elements."""
+        made = value if isinstance(value, Value) else self.constant(value, buffer.dtype)
+        if made.dtype != buffer.dtype:
+            raise self.error(
+                "type/store", f"a store of a {made} to {buffer}", f"cast it: value.astype(tile.{buffer.dtype.name})"
+            )
+        if made.is_scalar:
+            made = self.splat(made, buffer.extents)
+        if made.shape != buffer.extents:
+            raise self.error("type/shape", f"a store of a {made} to {buffer}", "a tile fills the whole array")
+        self.emit(tile.StoreBuffer, [self.ssa(made), buffer.ssa], [])
+
+
+class KernelBuilder(Tiles):
+    """Builds one tile kernel, specialised to a signature."""
+
+    def finish(self) -> ModuleOp:
+        """Closes the kernel. The module names no target: whoever compiles it does."""
+        remove_unused(self.entry)
+        with self.into(self.entry):
+            self.emit(tile.Return, [], [])
+        hints = self.hints
+        attributes: dict[str, Attribute] = {"tile.fma": IntegerAttr(int(hints.fma), i1)}
+        if hints.fast_math:
+            attributes["tile.fast_math"] = UnitAttr()
+        for name in ("num_warps", "num_stages"):
+            if getattr(hints, name) is not None:
+                attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
+        kernel = tile.Kernel.make(self.name, self._inputs, Region(self.entry), self._arg_attrs, attributes)
+        kernel.location = self._place()
+        module = ModuleOp([kernel])
+        module.location = self._place()
+        return module

@@ -93,9 +93,20 @@ class Elements(Threads):
 
     # Elements
 
+    def of_thread(self, value: Operand, what: str) -> Value:
+        """A thread's own value. Raises KernelTypeError (`type/operand`) for a tile, which is one value of the block."""
+        given = self.as_value(value)
+        if given.shape:
+            raise self.error(
+                "type/operand",
+                f"{what} is a scalar of one thread, not a {given}",
+                "write the tile to shared memory by tile.store(shared, value), and take elements of that",
+            )
+        return given
+
     def index(self, position: Operand, memory: Memory) -> Value:
         """An index as i64."""
-        value = self.as_value(position)
+        value = self.of_thread(position, "an index")
         if value.dtype.kind not in "iu":
             raise self.error("type/index", f"an index is an integer, not a {value}")
         if value.const is not None and value.const < 0:
@@ -173,7 +184,7 @@ class Elements(Threads):
 
     def stored(self, base: Array, value: Operand) -> Value:
         """The value in the array's type: a Python number takes it, a value has it."""
-        made = value if isinstance(value, Value) else self.constant(value, base.dtype)
+        made = self.of_thread(value if isinstance(value, Value) else self.constant(value, base.dtype), "an element")
         if made.dtype != base.dtype:
             raise self.error(
                 "type/store", f"a store of a {made} to '{base.name}', {base}", f"cast it: {base.dtype.name}(value)"

@@ -10,7 +10,8 @@
     builder.if_(builder.compare("lt", i, builder.extent(out, 0)), write)
     module = builder.finish()
 
-Operators, casts, functions and control flow are those of the tile builder, on scalars.
+Operators, casts, functions and control flow are those of the tile builder, on scalars and on tiles, which all threads
+of a block hold together.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from xdsl.ir import Attribute, Region
 from tileopt.dialects import kernel as names
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import OwnershipError
+from tileopt.frontends.builder import Tiles
 from tileopt.frontends.builder_barriers import Barriers
 from tileopt.frontends.builder_core import remove_unused
 from tileopt.frontends.requires import canonical, parse
 from tileopt.frontends.witness import guards, names_thread, stands_in
 
 
-class SimtBuilder(Barriers):
+class SimtBuilder(Barriers, Tiles):
     """Builds one kernel of threads, specialised to a signature and a block."""
 
     def requirements(self) -> list[str]:

@@ -39,13 +39,13 @@ class Warps(Elements):
         return self.emit_value(simt_warp.Shuffle, operands, given.dtype, (), self._words(kind, width))
 
     def _lane(self, lane: Operand) -> Value:
-        value = self.as_value(lane)
+        value = self.of_thread(lane, "a lane")
         if value.dtype.kind not in "iu":
             raise self.error("type/operand", f"a lane is an integer, not a {value}")
         return self.cast(value, I32)
 
     def _scalar(self, value: Operand, what: str) -> Value:
-        given = self.as_value(value)
+        given = self.of_thread(value, what)
         if given.dtype.name.startswith("f8"):
             raise self.error("type/operand", f"{what} takes no {given.dtype}", "cast it to f16 or u8 first")
         return given
@@ -60,7 +60,7 @@ class Warps(Elements):
 
     def vote(self, kind: str, condition: Operand) -> Value:
         """any, all (a bool) or ballot (the lanes, as bits of a u32)."""
-        held = self.ssa(self.cast(self.as_value(condition), BOOL))
+        held = self.ssa(self.cast(self.of_thread(condition, "a vote"), BOOL))
         return self.emit_value(simt_warp.Vote, [held], U32 if kind == "ballot" else BOOL, (), self._words(kind))
 
     def match(self, kind: str, value: Operand) -> Value:
@@ -164,7 +164,7 @@ class Warps(Elements):
 
     def bits(self, kind: str, value: Operand) -> Value:
         """popc, clz, ffs (from 1; 0 of 0) as i32, brev in the value's type."""
-        given = self.as_value(value)
+        given = self.of_thread(value, f"{kind}()")
         if given.dtype.kind not in "iu":
             raise self.error("type/operand", f"{kind}() looks at the bits of an integer, not of a {given}")
         if kind == "brev":
@@ -190,7 +190,7 @@ class Warps(Elements):
 
     def bitcast(self, value: Operand, name: str) -> Value:
         """The same bits as another type of the same width."""
-        given, dtype = self.as_value(value), DTYPES[name]
+        given, dtype = self.of_thread(value, "bitcast()"), DTYPES[name]
         if given.dtype.bits != dtype.bits or "b" in (given.dtype.kind, dtype.kind):
             raise self.error("type/bitcast", f"the bits of a {given} are not those of {dtype}")
         if given.dtype.ir == dtype.ir:

@@ -52,6 +52,13 @@ def extract_(emitter: Emitter, op: Operation) -> None:
     emitter.values[op.result] = extract(emitter, emitter.fragment(op.source), op.register.value.data)
 
 
+def shift_in(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.ShiftIn)
+    source, new = emitter.fragment(op.source), [emitter.scalar(v) for v in op.values]
+    kept = [extract(emitter, source, r) for r in range(len(new), source.registers)]
+    emitter.values[op.result] = from_scalars(emitter, source.element, kept + new)
+
+
 @lru_cache(maxsize=256)
 def reduction_order(layout: Layout, axis: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """How a reduction along `axis` reads a fragment: (registers, their coordinates along `axis`, results).
@@ -179,5 +186,6 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt.FragmentCoord: coord,
     simt.FragmentSelect: select,
     simt.Extract: extract_,
+    simt.ShiftIn: shift_in,
     simt.FragmentReduce: reduce,
 }

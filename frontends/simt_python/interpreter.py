@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from tileopt.frontends.builder import Array, Value, Weak
+from tileopt.frontends.builder import Array, Tiles, Value, Weak
+from tileopt.frontends.builder_barriers import Barriers
 from tileopt.frontends.builder_hardware import Remote
 from tileopt.frontends.builder_memory import Buffer, Memory, Part
-from tileopt.frontends.builder_simt import SimtBuilder
 from tileopt.frontends.constant_array import ConstantArray
+from tileopt.frontends.python import MARK
 from tileopt.frontends.python.base import close_match
 from tileopt.frontends.python.expressions import _BINARY
 from tileopt.frontends.python.objects import BoundMethod, Items, name_of
@@ -18,9 +20,15 @@ from tileopt.frontends.python.track import TrackInterpreter, signature_of
 from tileopt.frontends.simt_python.functions import FUNCTIONS
 from tileopt.frontends.simt_python.intrinsics import INTRINSICS
 from tileopt.frontends.simt_python.parameters import View
+from tileopt.frontends.tile_python.functions import FUNCTIONS as TILE_FUNCTIONS
+
+if TYPE_CHECKING:
+    from tileopt.frontends.tile_python.interpreter import TileInterpreter
 
 _ATTRIBUTES = ("shape", "dtype", "ndim")
 _METHODS = ("row", "col", "window")
+# Functions of the tile track that say which block runs.
+_OF_THREADS = frozenset(("bid", "num_blocks"))
 # Names of CUDA, numba and the tile track that go by another name here.
 _OTHER_NAMES = {
     "bid": "simt.block_idx(axis)", "num_blocks": "simt.grid_dim(axis)", "load": "x[i]", "store": "x[i] = value",
@@ -36,7 +44,7 @@ class SimtInterpreter(TrackInterpreter):
     track = "simt"
     intrinsics = INTRINSICS
 
-    def __init__(self, builder: SimtBuilder) -> None:
+    def __init__(self, builder: Barriers) -> None:
         super().__init__(builder)
         self.threads = builder
         self.node: ast.expr = ast.Constant(None)  # the call of the track's function that is read
@@ -44,6 +52,25 @@ class SimtInterpreter(TrackInterpreter):
     @property
     def functions(self) -> Mapping[str, object]:
         return FUNCTIONS
+
+    def intrinsic(
+        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
+    ) -> object:
+        self.node = node
+        name = getattr(function, MARK)
+        if name not in self.intrinsics and name in TILE_FUNCTIONS and name not in _OF_THREADS:
+            return self.tiles.intrinsic(function, args, kwargs, node)
+        return super().intrinsic(function, args, kwargs, node)
+
+    @cached_property
+    def tiles(self) -> TileInterpreter:
+        """Reads what all threads of the block do together, on tiles."""
+        from tileopt.frontends.tile_python.interpreter import TileInterpreter
+
+        assert isinstance(self.threads, Tiles)
+        made = TileInterpreter(self.threads)
+        made.frames = self.frames
+        return made
 
     def help_for_foreign(self, name: str) -> str | None:
         return f"a thread works on scalars: write {_OTHER_NAMES[name]}" if name in _OTHER_NAMES else None
@@ -56,6 +83,8 @@ class SimtInterpreter(TrackInterpreter):
     def attribute(self, thing: Any, name: str, node: ast.AST) -> object:
         if isinstance(thing, Array | Part):
             return self._memory_attribute(thing, name)
+        if isinstance(thing, Value) and thing.shape:
+            return self.tiles.attribute(thing, name, node)
         if isinstance(thing, Value):
             if name == "dtype":
                 return thing.dtype
@@ -85,6 +114,8 @@ class SimtInterpreter(TrackInterpreter):
         self, bound: BoundMethod, args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
     ) -> object:
         name, receiver = bound.name, bound.receiver
+        if isinstance(receiver, Value) and receiver.shape:
+            return self.tiles.method(bound, args, kwargs, node)
         if name == "astype":
             arguments = self.arguments(name, signature_of(FUNCTIONS["astype"], True), args, kwargs)
             return self.builder.cast(self.value(receiver, "astype()"), self.as_dtype(arguments[0], "the type"))
@@ -140,16 +171,12 @@ class SimtInterpreter(TrackInterpreter):
                     )
         return super()._index(node)
 
-    def intrinsic(
-        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
-    ) -> object:
-        self.node = node
-        return super().intrinsic(function, args, kwargs, node)
-
     def subscript(self, thing: object, index: object, node: ast.Subscript) -> object:
         if isinstance(thing, Remote):
             return self.threads.remote_element(thing, self.index(index, thing.buffer))
         if not isinstance(thing, Array | Part):
+            if isinstance(thing, Value) and thing.shape:
+                return self.tiles.subscript(thing, index, node)
             if isinstance(thing, Value):
                 raise self.mistyped("type/operand", f"a {thing} cannot be indexed")
             return super().subscript(thing, index, node)
@@ -206,7 +233,8 @@ class SimtInterpreter(TrackInterpreter):
     # Arguments
 
     def operate(self, kind: str, left: object, right: object) -> object:
-        if kind == "matmul":
+        tiles = any(isinstance(v, Value) and v.shape for v in (left, right))
+        if kind == "matmul" and not tiles:
             raise self.unsupported("matmul", "'@' multiplies tiles, and a thread has none", "write a loop")
         return super().operate(kind, left, right)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from tileopt.dialects.diagnostics import CompileError
@@ -42,11 +42,13 @@ def num_blocks(axis: int) -> Tile:
 
 
 @_in_kernels
-def load(array: Any, index: Index, shape: Shape, padding: float | str = 0) -> Tile:
+def load(array: Any, index: Index | None = None, shape: Shape | None = None, padding: float | str = 0) -> Tile:
     """The tile of this index in the array cut into tiles of `shape`: tile (i, j) begins at element (i * M, j * N).
 
     `index` has a scalar and `shape` a compile-time extent for each axis. Elements outside the array read as `padding`:
     a number, or "zero", "neg_zero", "nan", "inf", "-inf".
+
+    In a SIMT kernel, `load(shared)` is the tile that an array in shared memory holds.
 
     Errors: `type/rank` where the counts differ from the array's rank, `limits/tile-size`, `type/padding`.
     """
@@ -60,10 +62,11 @@ def load_at(array: Any, offsets: Index, shape: Shape, padding: float | str = 0) 
 
 
 @_in_kernels
-def store(array: Any, index: Index, value: Scalar) -> None:
+def store(array: Any, index: Any, value: Any = None) -> None:
     """Writes a tile at this index of the array cut into tiles of its shape. What lies outside is not written.
 
     A scalar is a tile of one element. The element types must be equal: cast by `value.astype(array.dtype)`.
+    In a SIMT kernel, `store(shared, value)` fills an array in shared memory.
 
     Errors: `ownership/read-only` for a `tile.In`, `type/rank`, `type/store`.
     """
@@ -386,6 +389,25 @@ def pow(a: Scalar, b: Scalar) -> Tile:
 @_in_kernels
 def isnan(x: Scalar) -> Tile:
     """Whether x is NaN."""
+    raise NotImplementedError
+
+
+# What each thread does with its part of a tile
+
+
+@_in_kernels
+def map_simt(
+    fn: Callable[..., Any], *args: Any, axis: int | None = None, padding: float | str | Sequence[float | str] = 0
+) -> Any:
+    """What `fn`, a function of threads, makes of each element of tiles of one shape: a tile, or a tuple of tiles.
+
+    `args` are tiles, whose elements `fn` gets, and scalars, numbers, input arrays and compile-time things, which it
+    gets as they are. It may branch, loop, and read elements of input arrays. With `axis`, warps lie along that axis:
+    index i is in lane i mod 32, and shuffles, votes and lane queries are allowed; lanes past the end run on `padding`
+    (as in `load`; one, or one for each tile).
+
+    Errors: `map/tiles`, `map/result`, `map/padding`, `map/lanes`, `map/thread`, `map/memory`, `map/captured-tile`.
+    """
     raise NotImplementedError
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tileopt.frontends.builder import Array, KernelBuilder, Value, Weak
+from tileopt.frontends.builder import Array, Tiles, Value, Weak
+from tileopt.frontends.python import MARK
 from tileopt.frontends.python.base import close_match
 from tileopt.frontends.python.objects import BoundMethod, name_of
 from tileopt.frontends.python.track import TrackInterpreter, signature_of
@@ -33,7 +34,7 @@ class TileInterpreter(TrackInterpreter):
     track = "tile"
     intrinsics = INTRINSICS
 
-    def __init__(self, builder: KernelBuilder) -> None:
+    def __init__(self, builder: Tiles) -> None:
         super().__init__(builder)
         self.tiles = builder
 
@@ -49,6 +50,17 @@ class TileInterpreter(TrackInterpreter):
                 rest = "(M, N)" if name.startswith("load") else "value"
                 return f"the index is one tuple: tile.{name}({args[0].name}, (i, j), {rest})"
         return None
+
+    def intrinsic(
+        self, function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr
+    ) -> object:
+        if getattr(function, MARK) == "map_simt":
+            from tileopt.frontends.tile_python.map_functions import map_simt
+
+            fn, rest, axis, padding = self.arguments("map_simt", signature_of(function, False), args, kwargs)
+            assert isinstance(rest, tuple)
+            return map_simt(self, fn, rest, axis, padding, node)
+        return super().intrinsic(function, args, kwargs, node)
 
     def method(
         self, bound: BoundMethod, args: Sequence[object], kwargs: Mapping[str, object], node: ast.expr

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.builder import Array, Value
+from tileopt.frontends.builder_memory import Buffer
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
 from tileopt.frontends.python.objects import name_of
 
 if TYPE_CHECKING:
     from tileopt.frontends.tile_python.interpreter import TileInterpreter
+
+
+_LOAD, _STORE = "tile.load(array, index, shape, padding=0)", "tile.store(array, index, value)"
 
 
 def _bid(it: TileInterpreter, axis: Any) -> object:
@@ -36,6 +40,12 @@ def _access(it: TileInterpreter, name: str, array: Any, index: Any, shape: Any) 
 
 
 def _load(it: TileInterpreter, array: Any, index: Any, shape: Any, padding: Any) -> object:
+    if isinstance(array, Buffer):
+        if index is not None or shape is not None:
+            raise it.mistyped("type/arguments", f"load() of {array} takes the whole array", "write tile.load(array)")
+        return it.tiles.load_buffer(array)
+    if index is None or shape is None:
+        raise it.mistyped("type/arguments", "load() takes an array, an index and a shape", _LOAD)
     return it.tiles.load(*_access(it, "load", array, index, shape), padding=_padding(it, padding))
 
 
@@ -52,6 +62,13 @@ def _padding(it: TileInterpreter, padding: Any) -> Any:
 
 
 def _store(it: TileInterpreter, array: Any, index: Any, value: Any) -> object:
+    if isinstance(array, Buffer):
+        if value is not None:
+            raise it.mistyped("type/arguments", f"store() to {array} fills the array", "write tile.store(array, value)")
+        it.tiles.store_buffer(array, it.number(index, "store()"))
+        return None
+    if value is None:
+        raise it.mistyped("type/arguments", "store() takes an array, an index and a value", _STORE)
     made = it.array(array, "store")
     it.tiles.store(made, it.index(index, made), it.number(value, "store()"))
     return None

@@ -14,7 +14,6 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import tile
 from tileopt.dialects.kernel import NO_WRAP, KernelOp
 from tileopt.dialects.target import target_of
 from tileopt.passes.analysis.accesses import accesses, inside, vector_of
@@ -34,11 +33,10 @@ class InferFacts(ModulePass):
                 continue
             facts = analyse(kernel)
             _mark_loops(facts, kernel)
-            if isinstance(kernel, tile.Kernel):
+            for access in accesses(kernel):
                 widest = target_of(kernel).vector_bytes
-                for access in accesses(kernel):
-                    vector = vector_of(facts, access, inside(facts, access), widest)
-                    access.vector = IntegerAttr(vector, i64)
+                vector = vector_of(facts, access, inside(facts, access), widest)
+                access.vector = IntegerAttr(vector, i64)
 
 
 def _mark_loops(facts: KernelFacts, kernel: KernelOp) -> None:

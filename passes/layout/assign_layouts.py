@@ -24,17 +24,20 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerAttr,
     ModuleOp,
+    NoneAttr,
     TensorType,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import pipe, tile
+from tileopt.dialects import pipe, simt, simt_atomic, simt_thread, tile
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Coord, Layout, coalesced
 from tileopt.dialects.target import Scope, Target, target_of
+from tileopt.dialects.tile_map import along
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.invariants import demand
 from tileopt.passes.layout.access import access_layout, memory_order
@@ -43,6 +46,7 @@ from tileopt.passes.layout.bulk_stores import panels_of
 from tileopt.passes.layout.classes import ValueClasses, collect
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
 from tileopt.passes.layout.register_limits import check_registers
+from tileopt.passes.tile_kernels import tile_kernels
 
 Rule = Callable[[Layout], Layout | None]
 
@@ -53,13 +57,12 @@ class AssignLayouts(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         demand(self.name, op)
-        for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
-                _Assigner(kernel, target_of(kernel)).run()
+        for kernel in tile_kernels(op):
+            _Assigner(kernel, target_of(kernel)).run()
 
 
 class _Assigner:
-    def __init__(self, kernel: tile.Kernel, target: Target) -> None:
+    def __init__(self, kernel: KernelOp, target: Target) -> None:
         self.kernel, self.target = kernel, target
         warps = kernel.attributes.get("tile.num_warps")
         self.num_warps = warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps
@@ -81,6 +84,10 @@ class _Assigner:
         for op in ops:
             if isinstance(op, tile.Mma):
                 self.pin_operands(op)
+        for op in ops:
+            if isinstance(op, tile.MapSimt) and op.axis is not None:
+                for value in (*op.outs, *op.tiles):
+                    self.choose(value, self.map_layout(op, op.axis.value.data))
         self.choose_defaults(ops)
         self.assign_buffers(ops)
         for op in ops:
@@ -169,8 +176,12 @@ class _Assigner:
         """What comes from shared memory for this product only, comes in the fragment's layout."""
         layouts = self.product(op)
         for operand, layout in ((op.a, layouts.a), (op.b, layouts.b)):
-            if layout is not None and isinstance(operand.owner, tile.Unstage):
+            if layout is not None and isinstance(operand.owner, tile.Unstage | tile.LoadBuffer):
                 self.choose(operand, layout)
+
+    def map_layout(self, op: tile.MapSimt, axis: int) -> Layout:
+        """The layout in which warps lie along the axis of a map."""
+        return along(tile_shape(op.outs[0].type), axis, self.num_warps)
 
     def choose_defaults(self, ops: list[Operation]) -> None:
         accesses: dict[SSAValue, list[Layout]] = {}
@@ -220,6 +231,10 @@ class _Assigner:
                 if isinstance(source, tile.Load):
                     order = memory_order(source.view)
                 set_type(op.result, self.staged(buffer_type(op.result.type), order, (op.result, 0) in described))
+            elif isinstance(op, simt.AllocShared) and _tiles_alone_see_layout(op):
+                type_ = buffer_type(op.result.type)
+                order = tuple(range(type_.rank))
+                set_type(op.result, self.staged(type_, order, (op.result, 0) in described))
             elif isinstance(op, tile.TransposeBuffer):
                 permutation = tuple(int(a) for a in op.permutation.get_values())
                 source_type = buffer_type(op.source.type)
@@ -275,8 +290,9 @@ class _Assigner:
                 block.insert_op_before(convert, op)
                 op.operands[index] = convert.result
         natural = self.natural_result(op)
-        if natural is not None and natural != self.layout(op.results[0]):
-            result = op.results[0]
+        for result in op.results if natural is not None else ():
+            if natural is None or natural == self.layout(result):
+                continue
             assert isinstance(result.type, TensorType)
             convert = tile.ConvertLayout.create(operands=[result], result_types=[result.type])
             convert.location = op.location
@@ -305,6 +321,9 @@ class _Assigner:
         if isinstance(op, tile.ToScalar):
             shape = tile_shape(op.source.type)
             return [(0, coalesced(shape, tuple(range(len(shape))), 1, self.num_warps))]
+        if isinstance(op, tile.MapSimt) and op.axis is not None:
+            layout = self.map_layout(op, op.axis.value.data)
+            return [(i, layout) for i in range(len(op.tiles))]
         if isinstance(op, tile.Store) and self.worse(self.current(op.value), self.access(op), op.view):
             if panels_of(op, self.current(op.value), self.target) is None:
                 return [(0, self.access(op))]
@@ -315,6 +334,8 @@ class _Assigner:
         """The layout in which the op itself gives its result, where that is not its class's by construction."""
         if isinstance(op, tile.Mma):
             return self.product(op).acc
+        if isinstance(op, tile.MapSimt) and op.axis is not None:
+            return self.map_layout(op, op.axis.value.data)
         if isinstance(op, tile.Reduce):
             return self.current(op.source).drop_axis(op.axis.value.data)
         if isinstance(op, tile.Transpose):
@@ -331,7 +352,20 @@ class _Assigner:
         return layout.contiguous(fast) < best.contiguous(fast)
 
 
-def _split_cheap_values(kernel: tile.Kernel) -> None:
+def _tiles_alone_see_layout(op: simt.AllocShared) -> bool:
+    """Whether tiles are taken from an array of threads, and all else that is done to it works by index. A layout that
+    the source gives stays."""
+    if not isinstance(buffer_type(op.result.type).layout, NoneAttr):
+        return False
+    users = [use.operation for use in op.result.uses]
+    tiles = (tile.LoadBuffer, tile.StoreBuffer, tile.Mma)
+    indexed = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
+    return any(isinstance(user, tiles) for user in users) and all(
+        isinstance(user, (*tiles, *indexed)) for user in users
+    )
+
+
+def _split_cheap_values(kernel: KernelOp) -> None:
     """Gives each use of a constant, splat or arange its own copy: making one again is cheaper than moving it."""
     for op in list(kernel.walk()):
         if not isinstance(op, arith.ConstantOp | tile.Splat | tile.Arange):

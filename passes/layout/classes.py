@@ -48,7 +48,7 @@ class ValueClasses:
 # Ops whose operands and results need not lie alike: assign-layouts has a rule for each.
 RELATING = (
     tile.Load, tile.Store, tile.Splat, tile.ToScalar, tile.Arange, tile.Broadcast, tile.Reshape, tile.Transpose,
-    tile.Reduce, tile.Mma, tile.Stage, tile.Unstage, tile.ConvertLayout,
+    tile.Reduce, tile.Mma, tile.Stage, tile.Unstage, tile.ConvertLayout, tile.LoadBuffer, tile.StoreBuffer,
 )  # fmt: skip
 
 
@@ -84,6 +84,9 @@ def collect(kernel: Operation) -> ValueClasses:
                 classes.union(passed)
         elif isinstance(op, tile.Mma):
             classes.union((op.acc, op.result))
+        elif isinstance(op, tile.MapSimt):
+            if op.axis is None:
+                classes.union((*op.tiles, *op.outs))
         elif op.results and not op.regions and not isinstance(op, RELATING):  # elementwise
             classes.union((*op.operands, *op.results))
     return classes

@@ -19,6 +19,7 @@ from tileopt.dialects.encodings import layout_of
 from tileopt.dialects.layout import Layout
 from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.layout.assign_layouts import collapse, laid_out, retyped, unit_reshape
+from tileopt.passes.tile_kernels import tile_kernels
 
 MAX_DEPTH = 8  # of the expression that is made again; longer ones cost more than the movement
 
@@ -28,11 +29,10 @@ class FoldLayouts(ModulePass):
     name = "fold-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
-                for inner in list(kernel.walk()):
-                    if isinstance(inner, tile.ConvertLayout):
-                        _fold(inner)
+        for kernel in tile_kernels(op):
+            for inner in list(kernel.walk()):
+                if isinstance(inner, tile.ConvertLayout):
+                    _fold(inner)
 
 
 def _fold(convert: tile.ConvertLayout) -> None:

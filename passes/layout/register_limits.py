@@ -13,12 +13,13 @@ from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
+from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Target
 
 REGISTER_BITS = 32
 
 
-def check_registers(kernel: tile.Kernel, target: Target) -> None:
+def check_registers(kernel: KernelOp, target: Target) -> None:
     """Raises UnsupportedError (`limits/tile-registers`) at the first tile that a thread of `target` cannot hold."""
     if target.kind != "cuda":
         return

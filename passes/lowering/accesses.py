@@ -1,13 +1,14 @@
 """What an op of the SIMT level reads and writes, and whether two such accesses by different threads may conflict.
 
-Shared memory is named by its `simt.alloc_shared` (and the bytes it lies in, once they are chosen), global memory by
-the kernel's view argument: the host checks that different arguments do not overlap.
+Shared memory is named by what made it (and the bytes it lies in, once they are chosen), global memory by the kernel's
+view argument: the host checks that different arguments do not overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, Pure, get_effects
@@ -17,12 +18,15 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Layout
+from tileopt.dialects.simt_thread import DynamicShared
 from tileopt.dialects.tile_types import BufferType, ViewType
 from tileopt.passes.lowering.linear_forms import Linear, linear_form, modular_form
 
 # Where along each axis an access begins (None: not known), and by how much the place moved with each iteration since.
 Place = tuple[Linear | None, ...]
 Drift = tuple[int, ...]
+
+Memory: TypeAlias = simt.AllocShared | DynamicShared
 
 _MOST_ITERATIONS = 64  # between two accesses that are told apart
 
@@ -31,11 +35,12 @@ _MOST_ITERATIONS = 64  # between two accesses that are told apart
 class Access:
     """One read or write by all threads of a block.
 
-    `memory`: an `simt.alloc_shared` op, or a view. `place`: the slot of a ring, or the element offsets into the view.
-    `drift`: where a view was accessed in an earlier iteration of a loop around, the place's advance in each; its place
-    is then `place - k * drift` for some k >= 1. (An earlier iteration's slot is one of few, and known.) `extents`: of
-    the tile, for a view. `owners`: accesses of the same place with equal owners touch each element from one and the
-    same thread; None where that is not known. `source`: what is the same for one access as seen from elsewhere.
+    `memory`: what made a buffer, or a view. `place`: the slot of a ring, or the element offsets into the view. `drift`:
+    where a view was accessed in an earlier iteration of a loop around, the place's advance in each; its place is then
+    `place - k * drift` for some k >= 1. (An earlier iteration's slot is one of few, and known.) `extents`: of the tile,
+    for a view. `owners`: accesses of the same place with equal owners touch each element from one and the same thread;
+    None where that is not known. `by_thread`: each thread makes it where the source says so, not all together.
+    `source`: what is the same for one access as seen from elsewhere.
     """
 
     memory: Operation | SSAValue
@@ -44,6 +49,7 @@ class Access:
     extents: tuple[int, ...] = ()
     owners: tuple[Attribute | tuple[int, ...], ...] | None = None
     drift: Drift = ()
+    by_thread: bool = False
     source: object = field(default_factory=object)
 
     @property
@@ -125,9 +131,9 @@ def _has_replicas(layout: Layout) -> bool:
     return bool(layout.replica_lanes or layout.replica_warps)
 
 
-def allocations(buffer: SSAValue) -> list[tuple[simt.AllocShared, Linear | None]]:
+def allocations(buffer: SSAValue) -> list[tuple[Memory, Linear | None]]:
     """The allocations that `buffer` may lie in, each with the slot as a form modulo its number of slots."""
-    found: dict[simt.AllocShared, Linear | None] = {}
+    found: dict[Memory, Linear | None] = {}
     seen: set[SSAValue] = set()
     pending: list[tuple[SSAValue, SSAValue | None]] = [(buffer, None)]
     while pending:
@@ -140,6 +146,8 @@ def allocations(buffer: SSAValue) -> list[tuple[simt.AllocShared, Linear | None]
                 slots = slots_of(alloc)
                 slot = Linear(frozenset()) if slots == 1 else None if index is None else modular_form(index, slots)
                 found[alloc] = slot if alloc not in found or found[alloc] == slot else None
+            case DynamicShared() as op:
+                found[op] = Linear(frozenset())
             case simt.Slot() as op:
                 pending.append((op.ring, op.index))
             case simt.ViewBuffer() as op:
@@ -170,11 +178,11 @@ def carried_buffers(op: Operation) -> Iterator[SSAValue]:
             yield from (v for v in source.operands if isinstance(v.type, BufferType))
 
 
-def slots_of(alloc: simt.AllocShared) -> int:
-    return 1 if alloc.slots is None else alloc.slots.value.data
+def slots_of(alloc: Memory) -> int:
+    return 1 if isinstance(alloc, DynamicShared) or alloc.slots is None else alloc.slots.value.data
 
 
-def bytes_of(alloc: simt.AllocShared) -> int:
+def bytes_of(alloc: Memory) -> int:
     """Bytes of shared memory that the allocation takes, all slots together."""
     type_ = alloc.result.type
     assert isinstance(type_, BufferType)
@@ -187,7 +195,7 @@ def conflict(earlier: Access, later: Access) -> bool:
         return False
     if earlier.memory is not later.memory:
         return _overlap(earlier.memory, later.memory)
-    slots = slots_of(later.memory) if isinstance(later.memory, simt.AllocShared) else None
+    slots = slots_of(later.memory) if isinstance(later.memory, Memory) else None
     owned = earlier.owners is not None and earlier.owners == later.owners
     for distances in _distances(earlier, later, slots):
         if slots is None:
@@ -207,13 +215,10 @@ def _overlap(a: Operation | SSAValue, b: Operation | SSAValue) -> bool:
     did not check may."""
     if isinstance(a, SSAValue) and isinstance(b, SSAValue):
         return not (_is_parameter(a) and _is_parameter(b))
-    if (
-        not isinstance(a, simt.AllocShared)
-        or not isinstance(b, simt.AllocShared)
-        or a.offset is None
-        or b.offset is None
-    ):
+    if not isinstance(a, Memory) or not isinstance(b, Memory) or a.offset is None or b.offset is None:
         return False
+    if isinstance(a, DynamicShared) is not isinstance(b, DynamicShared):
+        return False  # the dynamic part follows the static one, from where its offsets count
     begin_a, begin_b = a.offset.value.data, b.offset.value.data
     return begin_a < begin_b + bytes_of(b) and begin_b < begin_a + bytes_of(a)
 

@@ -25,6 +25,7 @@ from tileopt.passes.layout.assign_layouts import unit_reshape
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.lowering.bulk_store import lower_bulk_store
 from tileopt.passes.lowering.lower_tile_to_simt import STRUCTURE, Lowering, Rule, fragment_type
+from tileopt.passes.lowering.map_fragments import lower_map
 
 
 def shape_attr(shape: Coord) -> DenseArrayBase[IntegerType]:
@@ -107,6 +108,16 @@ def fits_ldmatrix(layout: Layout, buffer: BufferType) -> bool:
     row_axis = shared.order[-1]
     aligned = shared.base >= 3 if shared.bits else shared.pad % 8 == 0
     return aligned and shared.shape[row_axis] % 8 == 0
+
+
+def lower_load_buffer(state: Lowering, op: Operation) -> None:
+    assert isinstance(op, tile.LoadBuffer)
+    state.map(op.result, read_shared(state, state.value(op.mem), layout_of(op.result.type)))
+
+
+def lower_store_buffer(state: Lowering, op: Operation) -> None:
+    assert isinstance(op, tile.StoreBuffer)
+    shared_store(state, state.value(op.value), state.value(op.mem), layout_of(op.value.type))
 
 
 def lower_view(state: Lowering, op: Operation) -> None:
@@ -310,6 +321,8 @@ TABLE: dict[type[Operation], Rule] = STRUCTURE | {
     tile.Store: lower_store,
     tile.Stage: lower_stage,
     tile.Unstage: lower_unstage,
+    tile.LoadBuffer: lower_load_buffer,
+    tile.StoreBuffer: lower_store_buffer,
     tile.TransposeBuffer: lower_view,
     tile.ReshapeBuffer: lower_view,
     tile.Arange: lower_arange,
@@ -320,4 +333,5 @@ TABLE: dict[type[Operation], Rule] = STRUCTURE | {
     tile.ConvertLayout: lower_convert,
     tile.Reduce: lower_reduce,
     tile.Mma: lower_mma,
+    tile.MapSimt: lower_map,
 }

@@ -11,6 +11,10 @@ whatever stands before it, then one in front of it where it races with that. So 
 costs one barrier, not one in each iteration. Conditions are the same for all threads of the block at this level, so a
 barrier may stand anywhere. Barriers that are there already are kept, and made use of.
 
+Where the source itself says where threads meet (`simt.manual_barriers`), conditions may differ, and what threads do to
+each other is the source's to order. Only what they do together (`simt.together`), on tiles, is ordered with the rest,
+by barriers outside of any `if` or loop in which nothing is done together.
+
 Asynchronous copies: `gpu.cp_async` races with what comes before it as an ordinary access does. For what comes after,
 it counts from the `gpu.cp_async_wait` that covers its group; to read its tile without such a wait is an error in what
 emitted it, which no barrier mends.
@@ -22,7 +26,7 @@ too (`proxy`). In a role only the role's threads meet.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -46,17 +50,20 @@ class InsertFences(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
-            # Where the source says where threads meet, conditions may differ between them.
-            if isinstance(kernel, simt.Kernel) and MANUAL_BARRIERS not in kernel.attributes:
+            if isinstance(kernel, simt.Kernel):
                 insert_fences(kernel)
 
 
 def insert_fences(kernel: simt.Kernel) -> None:
     """Inserts the barriers that `kernel` needs."""
     ops = tuple(walk(kernel))
-    analysis = _Fences(max((op.pending.value.data for op in ops if isinstance(op, gpu.CpAsyncWait)), default=0))
+    manual = MANUAL_BARRIERS in kernel.attributes
+    if manual and not any(simt.TOGETHER in op.attributes for op in ops):
+        return
+    pending = max((op.pending.value.data for op in ops if isinstance(op, gpu.CpAsyncWait)), default=0)
+    analysis = _Fences(pending, manual)
     for op in reversed(ops):  # inner ops first
-        if op.regions:
+        if op.regions and not analysis.by_threads(op):
             analysis.settle(op, _NOTHING)
     for op in ops:
         for region in op.regions:
@@ -99,7 +106,9 @@ class _Placement:
 
 
 class _Fences:
-    def __init__(self, most_pending: int) -> None:
+    def __init__(self, most_pending: int, manual: bool) -> None:
+        self.manual = manual
+        self.apart: dict[Operation, bool] = {}
         self.most_groups = most_pending + 1  # more groups committed since make no difference to any wait
         self.made: dict[Operation, list[Access]] = {}
         self.steps: dict[Block, list[Operation]] = {}
@@ -128,8 +137,20 @@ class _Fences:
 
     def block(self, block: Block, state: _State, placement: _Placement) -> _State:
         for op in self.steps_of(block):
-            state = self.structured(op, state, placement) if op.regions else self.op(op, state, placement)
+            inner = op.regions and not self.by_threads(op)
+            state = self.structured(op, state, placement) if inner else self.op(op, state, placement)
         return state
+
+    def by_threads(self, op: Operation) -> bool:
+        """Whether an op with regions is one step here: in it threads go ways of their own, and barriers have no place.
+        What it holds is read and written by threads alone."""
+        if not self.manual or isinstance(op, simt.Kernel):
+            return False
+        if op not in self.apart:
+            self.apart[op] = not any(
+                simt.TOGETHER in inner.attributes or isinstance(inner, simt.Barrier) for inner in op.walk()
+            )
+        return self.apart[op]
 
     def steps_of(self, block: Block) -> list[Operation]:
         """The ops of a block that change the state or may race."""
@@ -232,7 +253,7 @@ class _Fences:
                 arrived = frozenset((a, n) for a, n in state.flying if n > pending)
                 return _State(state.pending | {a for a, _ in arrived}, state.flying - arrived)
         made = self.accesses(op)
-        if any(conflict(a, b) for b in made for a in state.pending):
+        if any(self.conflict(a, b) for b in made for a in state.pending):
             placement.raced = True
             if not placement.fixed:
                 placement.before.add(op)
@@ -241,9 +262,17 @@ class _Fences:
             return _State(state.pending, state.flying | {(a, 0) for a in made})
         return _State(state.pending.union(made), state.flying)
 
+    def conflict(self, earlier: Access, later: Access) -> bool:
+        """Whether the two need a barrier between them that the source does not have to give."""
+        return not (self.manual and earlier.by_thread and later.by_thread) and conflict(earlier, later)
+
     def accesses(self, op: Operation) -> list[Access]:
         if op not in self.made:
-            self.made[op] = [self.the(access) for access in accesses(op)]
+            found: list[Access] = []
+            for inner in op.walk() if op.regions else (op,):
+                by_thread = self.manual and simt.TOGETHER not in inner.attributes
+                found += (replace(a, by_thread=True) if by_thread else a for a in accesses(inner))
+            self.made[op] = [self.the(access) for access in found]
         return self.made[op]
 
     # --- tidying ---------------------------------------------------------------------------------------------------

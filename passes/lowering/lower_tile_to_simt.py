@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     TensorType,
+    UnitAttr,
     VectorType,
     i64,
 )
@@ -30,8 +31,10 @@ from tileopt.dialects import pipe, simt, tile
 from tileopt.dialects.encodings import layout_of
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Target, target_of
+from tileopt.dialects.tile_types import BufferType, ViewType
 from tileopt.passes.invariants import demand
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+from tileopt.passes.tile_kernels import tile_kernels
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,10 @@ class LowerTileToSimt(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         demand(self.name, op)
-        for kernel in list(op.body.block.ops):
-            if isinstance(kernel, tile.Kernel):
-                lowered = Lowering(kernel, target_of(kernel)).run()
-                op.body.block.insert_op_before(lowered, kernel)
-                op.body.block.erase_op(kernel)
+        for kernel in tile_kernels(op):
+            lowered = Lowering(kernel, target_of(kernel)).run()
+            op.body.block.insert_op_before(lowered, kernel)
+            op.body.block.erase_op(kernel)
 
 
 def fragment_type(type_: Attribute) -> Attribute:
@@ -60,11 +62,12 @@ Rule = Callable[["Lowering", Operation], None]
 class Lowering:
     """The state of one kernel's lowering; rules create ops with `emit` and record results with `map`."""
 
-    def __init__(self, kernel: tile.Kernel, target: Target) -> None:
+    def __init__(self, kernel: KernelOp, target: Target) -> None:
         self.kernel, self.target = kernel, target
         self.values: dict[SSAValue, SSAValue] = {}
         self.block = Block()
         self.at: Operation = kernel  # the op being lowered: new ops take its location
+        self.of_threads = isinstance(kernel, simt.Kernel)
         self.bulk_stores = False  # whether copies may be reading shared memory
         warps = kernel.attributes.get(NUM_WARPS)
         self.num_warps = warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps
@@ -96,6 +99,8 @@ class Lowering:
     ) -> Operation:
         op = op_type.create(operands=operands, result_types=results, properties=properties or {}, regions=list(regions))
         op.location = self.at.location
+        if self.of_threads and any(isinstance(v.type, BufferType | ViewType) for v in operands):
+            op.attributes[simt.TOGETHER] = UnitAttr()
         self.block.add_op(op)
         return op
 
@@ -187,5 +192,6 @@ STRUCTURE: dict[type[Operation], Rule] = {
     tile.Splat: renamed(simt.Splat),
     tile.Return: lower_end,
     pipe.EndRole: lower_end,
+    simt.Return: lower_end,
     scf.YieldOp: Lowering.take_over,
 }

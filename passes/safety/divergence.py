@@ -32,6 +32,8 @@ COMMON = frozenset(("argument", "dim", "num_blocks", "block_dim", "bid"))  # lea
 class Divergence:
     """The divergent values of one kernel. `facts` settle what only looks so, as `thread_idx(0) < 256` may."""
 
+    sources: tuple[type[Operation], ...] = SOURCES
+
     def __init__(self, kernel: KernelOp, facts: KernelFacts) -> None:
         self.kernel = kernel
         self.facts = facts
@@ -57,13 +59,19 @@ class Divergence:
     def check_barriers(self) -> None:
         """Raises CompileError for a barrier that only some threads of a block may reach."""
         for op in self.kernel.walk():
-            if not isinstance(op, BLOCK_MEETINGS) or (isinstance(op, simt.Barrier) and op.id is not None):
-                continue
-            parent = op.parent_op()
-            while parent is not None and parent is not self.kernel:
-                if self.apart(parent):
+            if isinstance(op, BLOCK_MEETINGS) and not (isinstance(op, simt.Barrier) and op.id is not None):
+                parent = self.split(op, self.kernel)
+                if parent is not None:
                     self._refuse(op, parent)
-                parent = parent.parent_op()
+
+    def split(self, op: Operation, root: Operation) -> Operation | None:
+        """The `if` or loop around an op, within `root`, at which threads go different ways."""
+        parent = op.parent_op()
+        while parent is not None and parent is not root:
+            if self.apart(parent):
+                return parent
+            parent = parent.parent_op()
+        return None
 
     def _refuse(self, barrier: Operation, parent: Operation) -> None:
         loop = not isinstance(parent, scf.IfOp)
@@ -103,15 +111,23 @@ class Divergence:
                 case scf.WhileOp():
                     self._while(op)
                 case _:
-                    own = isinstance(op, SOURCES) or op.name.startswith("gpu.")
-                    self._mark(op.results, own or any(map(self.divergent, op.operands)))
+                    self._mark(op.results, self._mark_results(op))
                     for region in op.regions:
                         for inner in region.blocks:
+                            self._enter(op, inner)
                             self._walk(inner)
             for result in op.results:
                 if result in self._values and width_of(result.type) is not None:
                     if self._common(self.facts.of(result).expr):
                         self._values.discard(result)
+
+    def _mark_results(self, op: Operation) -> bool:
+        """Whether what an op gives that is no control flow may differ."""
+        own = isinstance(op, self.sources) or op.name.startswith("gpu.")
+        return own or any(map(self.divergent, op.operands))
+
+    def _enter(self, op: Operation, block: Block) -> None:
+        """Marks the arguments of the block of an op that is no control flow."""
 
     def _if(self, op: scf.IfOp) -> None:
         yields: list[tuple[SSAValue, ...]] = []

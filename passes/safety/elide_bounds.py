@@ -38,12 +38,10 @@ class ElideBounds(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
+            if isinstance(kernel, tile.Kernel | simt.Kernel):
                 facts = analyse(kernel)
                 for access in accesses(kernel):
                     access.bounds = outcome(facts, access)
-            elif isinstance(kernel, simt.Kernel):
-                facts = analyse(kernel)
                 checks = kernel.attributes.get(CHECKS)
                 word = checks.data if isinstance(checks, StringAttr) else ""
                 left = Outcome.UNCHECKED if word == "unchecked" else Outcome.CHECKED

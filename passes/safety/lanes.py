@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
-from tileopt.dialects import simt, simt_atomic, simt_host, simt_thread, simt_warp
+from tileopt.dialects import simt, simt_atomic, simt_host, simt_thread, simt_warp, tile
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.analysis.facts import width_of
@@ -45,6 +45,10 @@ class Observer(Protocol):
     def access(self, op: Operation, indices: list[Lanes], mask: Mask) -> None: ...
     def barrier(self) -> None: ...
     def sync_warp(self, mask: Mask) -> None: ...
+    def ordered(self, memory: SSAValue) -> None:
+        """A tile of this shared memory was taken or written: the compiler orders it with what the threads do there."""
+        ...
+
     def forget(self) -> None:
         """Something was skipped in which threads may have met."""
         ...
@@ -97,7 +101,8 @@ class LaneRun:
         return [self.values.get(v) for v in last.operands] if isinstance(last, scf.YieldOp) else []
 
     def skip(self, op: Operation) -> None:
-        if any(isinstance(i, simt.Barrier | simt_warp.SyncWarp) or i.name.startswith("gpu.") for i in op.walk()):
+        met = (simt.Barrier, simt_warp.SyncWarp, tile.LoadBuffer, tile.StoreBuffer)
+        if any(isinstance(i, met) or i.name.startswith("gpu.") for i in op.walk()):
             self.to.forget()
         for result in op.results:
             self.values[result] = None
@@ -216,6 +221,12 @@ class LaneRun:
     def sync_warp(self, op: Operation, mask: Mask) -> None:
         self.to.sync_warp(mask)
 
+    def tile_access(self, op: Operation, mask: Mask) -> None:
+        assert isinstance(op, tile.LoadBuffer | tile.StoreBuffer)
+        self.to.ordered(op.mem)
+        for result in op.results:
+            self.values[result] = None
+
     def branch(self, op: Operation, mask: Mask) -> None:
         assert isinstance(op, scf.IfOp)
         condition = self.values.get(op.cond)
@@ -304,6 +315,8 @@ _CONTROL: dict[type[Operation], Callable[[LaneRun, Operation, Any], None]] = {
     simt_warp.SyncWarp: LaneRun.sync_warp,
     simt_thread.CheckIndex: LaneRun.check_index,
     simt_host.Assert: LaneRun.assertion,
+    tile.LoadBuffer: LaneRun.tile_access,
+    tile.StoreBuffer: LaneRun.tile_access,
 }
 _BINARY: dict[type[Operation], Callable[..., Any]] = {
     arith.AddiOp: lambda np, a, b: a + b,

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tileopt.dialects.kernel import KernelOp
 from tileopt.passes.safety.collisions import Collision
@@ -76,6 +76,7 @@ class _Watch:
 
     def barrier(self) -> None: ...
     def sync_warp(self, mask: Any) -> None: ...
+    def ordered(self, memory: SSAValue) -> None: ...
     def forget(self) -> None: ...
 
     def access(self, op: Operation, indices: list[Lanes], mask: Mask) -> None:

@@ -30,6 +30,7 @@ class OwnedAccess:
     def __init__(self, facts: KernelFacts, op: OwnedOp) -> None:
         self.op: Operation = op
         self.stores = isinstance(op, STORES)
+        self.of_tile = isinstance(op, tile.Load | tile.Store)
         self.view = memory_of(op)
         self.name = name_of(facts, self.view)
         offsets = op.indices if isinstance(op, ElementLoad | ElementStore) else op.offsets
@@ -86,6 +87,19 @@ def owners_of(facts: KernelFacts, kernel: KernelOp, axes: list[int]) -> Owners:
         return Owners(bids, [_symbol(linear)], axes, True)
     used = sorted({op.axis.value.data for op in kernel.walk() if isinstance(op, ThreadIdx)})
     return Owners(bids, [_symbol(thread(facts, a)) for a in used], axes, True, unsure=used != [0, 1, 2])
+
+
+def parties(facts: KernelFacts, kernel: KernelOp, axes: list[int]) -> list[tuple[list[OwnedAccess], Owners]]:
+    """The accesses to owned arrays and those who must keep apart in them. In a kernel of threads that stores tiles as
+    well, threads keep apart among themselves, and so do blocks in the arrays that tiles of them come from or go to:
+    within a block, barriers order tiles and threads."""
+    found = owned_accesses(facts, kernel)
+    made = [([a for a in found if not a.of_tile], owners_of(facts, kernel, axes))]
+    views = {a.view for a in found if a.of_tile}
+    if views:
+        blocks = Owners([_symbol(facts.bid(a)) for a in axes], [], axes, False)
+        made.append(([a for a in found if a.view in views], blocks))
+    return made
 
 
 def owned_accesses(facts: KernelFacts, kernel: KernelOp) -> list[OwnedAccess]:

@@ -81,6 +81,9 @@ class _Watch:
     def barrier(self) -> None:
         self.touched.clear()
 
+    def ordered(self, memory: SSAValue) -> None:
+        self.touched.pop(None if isinstance(memory.owner, simt_thread.DynamicShared) else memory, None)
+
     def forget(self) -> None:
         self.touched.clear()
 

@@ -23,7 +23,7 @@ from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
 from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
-from tileopt.passes.safety.owners import owned_accesses, owners_of
+from tileopt.passes.safety.owners import parties
 from tileopt.passes.safety.refusals import refusal
 
 UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
@@ -55,23 +55,36 @@ def verify_kernel(kernel: KernelOp) -> None:
     ids = (op for op in kernel.walk() if isinstance(op, tile.Bid | simt.BlockId))
     used = {op.axis.value.data for op in ids if op.result.uses.get_length()}
 
-    def prepare(positive: Sizes) -> OwnedAccesses:
+    def prepare(positive: Sizes) -> list[OwnedAccesses]:
         facts = analyse(kernel, positive)
-        return OwnedAccesses(facts, owned_accesses(facts, kernel), owners_of(facts, kernel, sorted(used)))
+        return [OwnedAccesses(facts, found, owners) for found, owners in parties(facts, kernel, sorted(used))]
 
-    owned = prepare(Sizes())
-    if not owned.stores:
+    parts = prepare(Sizes())
+    if not any(part.stores for part in parts):
         return
-    proofs, positive = owned.verify(), Sizes()
-    if proofs is None and (positive := _named(kernel, owned.divisors())):
+    proofs, failed = _proofs(parts)
+    positive = Sizes()
+    while failed is not None:
         # A launch can check that what the kernel divides by is not 0.
-        owned = prepare(positive)
-        proofs = owned.verify()
-    if proofs is None:
-        raise refusal(owned)
+        more = _named(kernel, failed.divisors()) - positive
+        if not more:
+            raise refusal(failed)
+        positive |= more
+        proofs, failed = _proofs(prepare(positive))
     kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
     kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
     _require(kernel, positive, used)
+
+
+def _proofs(parts: list[OwnedAccesses]) -> tuple[list[str], OwnedAccesses | None]:
+    """A line for each store, and those among whom the proof failed."""
+    proofs: list[str] = []
+    for part in parts:
+        found = part.verify()
+        if found is None:
+            return proofs, part
+        proofs += found
+    return list(dict.fromkeys(proofs)), None
 
 
 def _named(kernel: KernelOp, sizes: Sizes) -> Sizes:

@@ -14,11 +14,13 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType,
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import tile
+from tileopt.dialects import simt, tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Atom, Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
+from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
 # An accumulator of this many elements for each thread of the default block leaves no room for operands.
@@ -81,7 +83,7 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     return warps
 
 
-def warps_for_tiles(kernel: tile.Kernel, warps: int, registers: int, max_threads: int) -> int:
+def warps_for_tiles(kernel: KernelOp, warps: int, registers: int, max_threads: int) -> int:
     """Warps, doubled while the kernel's largest tile would take more registers of a thread than `registers`."""
     results = (r.type for op in kernel.walk() for r in op.results)
     largest = max((prod(t.get_shape()) for t in results if isinstance(t, TensorType)), default=0)
@@ -90,16 +92,30 @@ def warps_for_tiles(kernel: tile.Kernel, warps: int, registers: int, max_threads
     return warps
 
 
+def warps_of_block(kernel: KernelOp) -> int:
+    """The warps that the block of a kernel of threads has. Raises UnsupportedError (`kernel/block-warps`)."""
+    threads = block_threads(kernel) or 0
+    if threads < 32 or threads & (threads - 1):
+        first = first_collective(kernel)
+        raise UnsupportedError(
+            "kernel/block-warps",
+            f"this works on a tile, which 1, 2, 4, 8, ... whole warps share; the block has {threads or 'unknown'} "
+            "threads",
+            location=location_of(kernel if first is None else first),
+            help="launch blocks of 32, 64, 128, 256, ... threads: block=(128,)",
+        )
+    return threads // 32
+
+
 @dataclass(frozen=True)
 class MapTensorCores(ModulePass):
     name = "map-tensor-cores"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
-                self.map_kernel(kernel, target_of(kernel))
+        for kernel in tile_kernels(op):
+            self.map_kernel(kernel, target_of(kernel))
 
-    def map_kernel(self, kernel: tile.Kernel, target: Target) -> None:
+    def map_kernel(self, kernel: KernelOp, target: Target) -> None:
         products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
         given = self.given_warps(kernel, target)
         best: list[tuple[Atom, int, int]] = []
@@ -117,7 +133,9 @@ class MapTensorCores(ModulePass):
                 target.atom(op.atom.data)
         kernel.attributes[NUM_WARPS] = IntegerAttr(warps, i64)
 
-    def given_warps(self, kernel: tile.Kernel, target: Target) -> int | None:
+    def given_warps(self, kernel: KernelOp, target: Target) -> int | None:
+        if isinstance(kernel, simt.Kernel):
+            return warps_of_block(kernel)
         hint = kernel.attributes.get(NUM_WARPS)
         given = hint.value.data if isinstance(hint, IntegerAttr) else None
         if given is not None and (given < 1 or given & (given - 1) or given * 32 > target.max_threads):

@@ -3,7 +3,8 @@
 From: tile, products with atoms. To: tile. Invariant: operands a and b of each `tile.mma` are buffers where the atom
 demands shared memory and tensors where it demands registers.
 
-A tile is staged once, whatever number of products takes it. Transposes and reshapes that only add or drop axes of
+What a kernel of threads takes from shared memory is read there, if nothing may have written since. A tile is staged
+once, whatever number of products takes it. Transposes and reshapes that only add or drop axes of
 extent 1 move behind the staging, where they cost nothing. Operands in registers that come straight from an array are
 staged too: the copy into shared memory can then follow the array's order, and be made ahead of time. What is computed
 in registers stays there; `assign-layouts` sees to its layout.
@@ -15,16 +16,19 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import MemoryEffectKind, get_effects
 
-from tileopt.dialects import tile
+from tileopt.dialects import simt, tile
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Space, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+from tileopt.passes.tile_kernels import tile_kernels
 
 # An operand made before a loop stays in registers in it if it takes at most this many of a thread's; else it is read
 # from shared memory in each iteration.
@@ -36,12 +40,11 @@ class PlaceMemory(ModulePass):
     name = "place-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in op.body.block.ops:
-            if isinstance(kernel, tile.Kernel):
-                place_memory(kernel)
+        for kernel in tile_kernels(op):
+            place_memory(kernel)
 
 
-def place_memory(kernel: tile.Kernel) -> None:
+def place_memory(kernel: KernelOp) -> None:
     """Moves the operands of the products in `kernel`."""
     products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
     if not products:
@@ -67,7 +70,8 @@ def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
         )
     atom = target.atom(product.atom.data)
     a_space = atom.a_space
-    if a_space is Space.SHARED and "a" in atom.fragments and not _comes_from_array(product.a):
+    lies_there = _comes_from_array(product.a) or _memory_of(product.a, product) is not None
+    if a_space is Space.SHARED and "a" in atom.fragments and not lies_there:
         a_space = Space.REGISTER  # the atom takes a from either, and what is computed is in registers already
     return a_space, atom.b_space
 
@@ -92,6 +96,10 @@ class _Placement:
 
     def buffer(self, value: SSAValue, product: tile.Mma) -> SSAValue:
         """The buffer that holds a tile."""
+        memory = _memory_of(value, product)
+        if memory is not None and isinstance(value.owner, tile.LoadBuffer):
+            self.passed[value.owner] = None
+            return memory
         if value not in self.buffers:
             self.buffers[value] = self.make_buffer(value, product)
         return self.buffers[value]
@@ -148,6 +156,29 @@ class _Placement:
                 source = at.operands[0]
                 at.parent.erase_op(at)
                 at = source.owner
+
+
+def _memory_of(value: SSAValue, product: tile.Mma) -> SSAValue | None:
+    """The array of threads in shared memory that still holds the tile when the product runs."""
+    op = value.owner
+    if not isinstance(op, tile.LoadBuffer) or not isinstance(op.mem.owner, simt.AllocShared):
+        return None
+    # A layout that the source gives may be one that the instruction cannot be told.
+    free = isinstance(op.mem.type, BufferType) and isinstance(op.mem.type.layout, NoneAttr)
+    return op.mem if free and _unchanged(op, product) else None
+
+
+def _unchanged(load: tile.LoadBuffer, product: tile.Mma) -> bool:
+    """Whether nothing between the two may write memory."""
+    if load.parent is not product.parent:
+        return False
+    op = load.next_op
+    while op is not None and op is not product:
+        effects = get_effects(op)
+        if effects is None or any(e.kind is MemoryEffectKind.WRITE for e in effects):
+            return False
+        op = op.next_op
+    return op is product
 
 
 def _keeps_extents(op: tile.Reshape) -> bool:

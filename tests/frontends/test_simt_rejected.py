@@ -111,6 +111,7 @@ PROGRAMS = {
     "atomic on bytes": R(
         "simt.atomic_add(a, 0, 1)  #!", "type/atomic", ("16, 32 and 64",), parameters="a: simt.Atomic['u8']"
     ),
+    "tile id along an axis": R("a = tile.num_blocks(0)  #!", "unsupported/call", ("simt.grid_dim(axis)",)),
     "tile id": R("a = tile.bid(0)  #!", "unsupported/call", ("simt.block_idx(axis)",)),
     "product of tiles": R("a = x[n] @ x[n]  #!", "unsupported/matmul", ("a loop",)),
     "format of too few": R("simt.printf('%d %d', n)  #!", "type/format", ("prints 2", "1 value is given")),

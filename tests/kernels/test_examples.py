@@ -23,7 +23,10 @@ from vector_add import vector_add
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["vector_add", "softmax", "matmul", "attention", "nearest", "frontends/einsum"])
+NAMES = ["vector_add", "softmax", "matmul", "attention", "nearest", "mixed", "frontends/einsum"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_example_runs_and_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     lines = capsys.readouterr().out.splitlines()

@@ -58,6 +58,9 @@ simt.kernel @registers(%s: f32) {
   // CHECK-NEXT: %z = simt.extract %y {register = 2 : i64} : vector<3xf32> -> f32
   // GENERIC: %z = "simt.extract"(%y) <{register = 2 : i64}> : (vector<3xf32>) -> f32
   %z = simt.extract %y {register = 2} : vector<3xf32> -> f32
+  // CHECK-NEXT: %shifted = simt.shift_in %z, %z into %y : f32, f32 into vector<3xf32> -> vector<3xf32>
+  // GENERIC: %shifted = "simt.shift_in"(%y, %z, %z) : (vector<3xf32>, f32, f32) -> vector<3xf32>
+  %shifted = simt.shift_in %z, %z into %y : f32, f32 into vector<3xf32> -> vector<3xf32>
   // CHECK-NEXT: %w = simt.shuffle_xor %z {mask = 1 : i64} : f32 -> f32
   %w = simt.shuffle_xor %z {mask = 1} : f32 -> f32
   simt.return

@@ -306,3 +306,15 @@ simt.shared_store %x, %v {layout = #tile.layout<regs = [[0, 1]], lanes = [[0, 2]
 %a, %b, %c = "test.op"() : () -> (!tile.buffer<8x4xf32>, !tile.buffer<4x16xf32>, vector<4xf32>)
 // expected-error@+1 {{accumulator and result differ in type}}
 %d = simt.dot %a, %b, %c {layout = #tile.layout<regs = [[0, 1]], lanes = [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warps = []>} : !tile.buffer<8x4xf32>, !tile.buffer<4x16xf32>, vector<4xf32> -> vector<4xf64>
+
+// -----
+
+%x, %a = "test.op"() : () -> (vector<2xf32>, f32)
+// expected-error@+1 {{3 scalars for a fragment of 2 registers}}
+%r = simt.shift_in %a, %a, %a into %x : f32, f32, f32 into vector<2xf32> -> vector<2xf32>
+
+// -----
+
+%x, %a = "test.op"() : () -> (vector<2xf32>, i32)
+// expected-error@+1 {{fragment and scalars are not those of vector<2xf32>}}
+%r = simt.shift_in %a into %x : i32 into vector<2xf32> -> vector<2xf32>

@@ -1,4 +1,4 @@
-"""Kernels whose source says where threads meet: no barrier is added, and no two tiles share memory."""
+"""Kernels whose source says where threads meet: barriers are added for tiles alone, and no two share memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tileopt.passes.lowering.insert_fences import InsertFences
 
 ROWS = "layout = #tile.layout<regs = [[0, 1]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>"
 COLUMNS = "layout = #tile.layout<regs = [[1, 0]], lanes = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warps = []>"
-MANUAL = ", simt.manual_barriers"
+MANUAL, TOGETHER = ", simt.manual_barriers", ", simt.together"
 
 
 def kernel(body: str, attributes: str) -> simt.Kernel:
@@ -32,16 +32,77 @@ simt.return
 
 RACE = f"""%v = simt.splat %f : f32 -> vector<2xf32>
 %a = simt.alloc_shared : !tile.buffer<8x8xf32>
-simt.shared_store %v, %a {{{ROWS}}} : vector<2xf32>, !tile.buffer<8x8xf32>
-%w = simt.shared_load %a {{{COLUMNS}}} : !tile.buffer<8x8xf32> -> vector<2xf32>"""
+simt.shared_store %v, %a {{{ROWS}{TOGETHER}}} : vector<2xf32>, !tile.buffer<8x8xf32>
+%w = simt.shared_load %a {{{COLUMNS}{TOGETHER}}} : !tile.buffer<8x8xf32> -> vector<2xf32>"""
 
 
-@pytest.mark.parametrize(("attributes", "barriers"), [("", 1), (MANUAL, 0)])
-def test_barriers_are_added_only_where_the_source_has_none_to_add(attributes: str, barriers: int) -> None:
-    made = kernel(RACE, attributes)
-    module = made.parent_op()
-    InsertFences().apply(create_context(), module)  # type: ignore[arg-type]
-    assert sum(isinstance(op, simt.Barrier) for op in walk(made)) == barriers
+BUFFER = "!tile.buffer<8x8xf32>"
+ALLOC = f"%a = simt.alloc_shared : {BUFFER}\n%b = simt.alloc_shared : {BUFFER}"
+WRITE, READ = (
+    f"simt.element_store %f, %a[%z, %z] : f32, {BUFFER}",
+    f"%e = simt.element_load %a[%z, %z] : {BUFFER} -> f32",
+)
+TAKE = f"%v = simt.shared_load %a {{{ROWS}{TOGETHER}}} : {BUFFER} -> vector<2xf32>"
+PUT = f"""%s = simt.splat %f : f32 -> vector<2xf32>
+simt.shared_store %s, %a {{{ROWS}{TOGETHER}}} : vector<2xf32>, {BUFFER}"""
+LOOP = "%one = arith.constant 1 : i64\n%t = simt.thread_idx {axis = 0}\nscf.for %i = %z to %one step %one : i64 {"
+IF = "%c = arith.cmpi eq, %t, %z : i64\nscf.if %c {"
+
+
+def placed(made: simt.Kernel) -> list[str]:
+    """The names of the ops that are accesses, barriers or control flow, and their ends."""
+    InsertFences().apply(create_context(), made.parent_op())  # type: ignore[arg-type]
+    names = ("element_store", "element_load", "shared_store", "shared_load", "barrier", "scf.for", "scf.if", "yield")
+    return [op.name.rpartition(".")[2] for op in walk(made) if any(name in op.name for name in names)]
+
+
+@pytest.mark.parametrize(
+    ("body", "attributes", "expected"),
+    [
+        (RACE, "", ["shared_store", "barrier", "shared_load"]),
+        (RACE.replace(TOGETHER, ""), MANUAL, ["shared_store", "shared_load"]),
+        # What threads do among themselves is the source's to order.
+        (f"{ALLOC}\n{WRITE}\n{READ}", MANUAL, ["element_store", "element_load"]),
+        # What they do together on tiles is not, nor are tiles and threads.
+        (RACE, MANUAL, ["shared_store", "barrier", "shared_load"]),
+        (f"{ALLOC}\n{WRITE}\n{TAKE}", MANUAL, ["element_store", "barrier", "shared_load"]),
+        (f"{ALLOC}\n{READ}\n{TAKE}", MANUAL, ["element_load", "shared_load"]),
+        (f"{ALLOC}\n{WRITE}\nsimt.barrier\n{TAKE}", MANUAL, ["element_store", "barrier", "shared_load"]),
+        (
+            f"{ALLOC}\n{WRITE}\n{TAKE.replace('%a', '%b')}\n{READ}",
+            MANUAL,
+            ["element_store", "shared_load", "element_load"],
+        ),
+        # A barrier stands outside of conditions that only threads are under.
+        (
+            f"{ALLOC}\n{LOOP}\n{IF}\n{WRITE}\n}}\n{TAKE}\n}}",
+            MANUAL,
+            ["for", "barrier", "if", "element_store", "yield", "barrier", "shared_load", "yield"],
+        ),
+        (
+            f"{ALLOC}\n{PUT}\n{LOOP}\n{IF}\n{READ}\n}}\n}}",
+            MANUAL,
+            ["shared_store", "barrier", "for", "if", "element_load", "yield", "yield"],
+        ),
+        # A write under a condition is still open after a barrier in front of the condition.
+        (
+            f"{ALLOC}\n{PUT}\n%t = simt.thread_idx {{axis = 0}}\n{IF}\n{READ}\n{WRITE.replace('%a', '%b')}\n}}\n"
+            f"{TAKE.replace('%a', '%b')}",
+            MANUAL,
+            ["shared_store", "barrier", "if", "element_load", "element_store", "yield", "barrier", "shared_load"],
+        ),
+        # Dynamic shared memory by two names.
+        (
+            f"%a = simt.dynamic_shared {{offset = 0}} : {BUFFER}\n"
+            f"%b = simt.dynamic_shared {{offset = 128}} : {BUFFER}\n{WRITE}\n{TAKE.replace('%a', '%b')}",
+            MANUAL + ", simt.dynamic_shared = 512 : i64",
+            ["element_store", "barrier", "shared_load"],
+        ),
+    ],
+    ids=range(12),
+)
+def test_barriers_are_added_where_the_source_has_none_to_add(body: str, attributes: str, expected: list[str]) -> None:
+    assert placed(kernel(body, attributes)) == expected
 
 
 def one_after_the_other(elements: int) -> str:

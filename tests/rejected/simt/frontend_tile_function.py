@@ -1,12 +1,12 @@
-"""A thread has no tiles."""
+"""A thread asks for its block by the words of its track."""
 
 from tileopt import simt, tile
 
 
 @simt.kernel(block=64)
 def k(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):
-    v = tile.load(x, 0, 4)
-    #   ^ error: unsupported/call: x[i]
+    i = tile.bid(0)
+    #   ^ error: unsupported/call: simt.block_idx(axis)
 
 
 k.compile("cpu", x="f32[?]", out="f32[?]")

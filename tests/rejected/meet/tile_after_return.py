@@ -1,0 +1,16 @@
+"""Threads have left before the others work on a tile."""
+
+from tileopt import simt, tile
+
+
+@simt.kernel(block=64)
+def k(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):
+    s, t = simt.shared((8, 8)), simt.thread_rank()
+    s[t // 8, t % 8] = x[t]
+    if simt.thread_index() >= len(out):  # note: the condition is here
+        return
+    tile.store(s, tile.load(s) + 1.0)
+    #             ^ error: race/divergent-tile: all threads of the block work on a tile together
+
+
+k.compile("cpu", x="f32[?]", out="f32[?]")
