@@ -14,6 +14,12 @@ PARAMETERS = "out: simt.DisjointSlice['i32', 1], n: simt.i32"
 USE = "if simt.thread_index() < len(out):\n            out[simt.thread_index()] = simt.i32(words[0])"
 
 
+@pytest.fixture(autouse=True)
+def compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code from the disk says where the program was when it was compiled: these have other names in each run."""
+    monkeypatch.setenv("TILEOPT_CACHE", "0")
+
+
 def launch(body: str, contract: str = "block=64", grid: int = 1, n: int = 1) -> np.ndarray[Any, Any]:
     out = np.zeros(64 * grid, np.int32)
     simt_kernel(body, PARAMETERS, contract)[grid](out, n)
