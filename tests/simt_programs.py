@@ -72,8 +72,10 @@ class Writer:
             return f"{self.pick(['min', 'max'])}({self.number(depth + 1)}, {self.pick([*self.sizes, '0'])})"
         if r < 0.86:
             return f"({self.number(depth + 1)} if {self.condition(1)} else {self.number(depth + 1)})"
-        if r < 0.9:
+        if r < 0.89:
             return f"({self.number(depth + 1)}) {self.pick(['& 3', '^ 1', '<< 1', '>> 1'])}"
+        if r < 0.92:
+            return f"(simt.i64(simt.{self.pick(['popc', 'clz', 'ffs'])}({base})) - {self.pick(['0', '1', '60'])})"
         return self.pick(["0", "1", "5", "n", "m", "len(x) - 1"])
 
     def condition(self, depth: int = 0) -> str:
@@ -182,6 +184,9 @@ class Writer:
     def loop(self, indent: str) -> None:
         self.loops += 1
         self.count += 1
+        if self.random.random() < 0.3:
+            self.while_loop(indent)
+            return
         name = "j" if "j" not in self.names else f"j{self.count}"
         bound = self.pick([*self.sizes, "4", "3", "k + 1", "len(x) + 1", "i"])
         kind = self.random.random()
@@ -195,6 +200,37 @@ class Writer:
         self.names += [name, name]
         self.statements(indent + "    ", self.random.randint(1, 2))
         self.names = [n for n in self.names if n != name]
+
+    def while_loop(self, indent: str) -> None:
+        """One variable, or two that move towards each other; a run that does not end is given up."""
+        name, inner = f"w{self.count}", indent + "    "
+        start = self.pick(["0", "1", "i", "t", "32", "len(x)", "len(x) - 1", "n", self.number(1)])
+        end = self.pick([*self.sizes, "4", "len(x) - 1", "0"])
+        step = self.pick(["1", "2", "3", "k", "8 * simt.grid_dim()", self.pick(self.names)])
+        tests = [f"{name} < {end}"] * 3 + [f"{name} + 1 < {end}", f"{name} <= {end}", f"{name} > 0", f"{name} >= 0"]
+        test, self.lines = self.pick(tests), [*self.lines, f"{indent}{name} = {start} + 0 * i"]
+        two = self.random.random() < 0.2
+        if two:
+            self.lines.append(f"{indent}{name}b = {end} + 0 * i")
+            test = f"{name} < {name}b"
+        self.lines.append(f"{indent}while {test}:")
+        self.names += [name, name, name]
+        if two:
+            self.lines.append(f"{inner}{name}m = ({name} + {name}b) // 2")
+            self.names += [f"{name}m", f"{name}m"]
+        self.statements(inner, self.random.randint(1, 2))
+        by = [f"{name} += {step}"] * 3 + [
+            f"{name} -= 1", f"{name} = {name} // 2", f"{name} *= 2", f"{name} = ({name} + 1) % {end}", f"{name} >>= 1",
+            f"{name} = {name} + 1 if {name} + 1 < {end} else 0", f"{name} = {name} & ({name} - 1)",
+        ]  # fmt: skip
+        if two or self.random.random() < 0.2:
+            other = f"{name}b = {name}m" if two else self.pick(by)
+            forward = f"{name} = {name}m + 1" if two else self.pick(by)
+            test = self.condition(1)
+            self.lines += [f"{inner}if {test}:", f"{inner}    {forward}", f"{inner}else:", f"{inner}    {other}"]
+        else:
+            self.lines.append(f"{inner}{self.pick(by)}")
+        self.names = [n for n in self.names if n not in (name, f"{name}m")]
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
@@ -12,7 +12,7 @@ from tileopt.passes.analysis.affine import ONE, Expr
 from tileopt.passes.analysis.division_facts import quotient, unsigned_quotient
 from tileopt.passes.analysis.facts import Handler, KernelFacts, RangeOf, width_of
 from tileopt.passes.analysis.ranges import Interval
-from tileopt.passes.analysis.symbols import unwrapped
+from tileopt.passes.analysis.symbols import guard, unwrapped
 
 
 def _constant(facts: KernelFacts, op: Operation) -> None:
@@ -238,6 +238,24 @@ def _index_cast(facts: KernelFacts, op: Operation) -> None:
         (_truncate if target < source else _extend_signed)(facts, op)
 
 
+def _count_bits(facts: KernelFacts, op: Operation) -> None:
+    """How many bits are 1, or 0 before or behind the last 1: as many as there are only where none is 1."""
+    result = op.results[0]
+    width = width_of(result.type) or 64
+    if width < 8:
+        facts.unknown(result, "unknown", op)
+        return
+    facts.function(op, lambda _: Interval(0, width))
+    found = facts.expr(result)
+    (symbol,) = found.symbols()
+    if not symbol.guarded and not isinstance(op, math.CtPopOp):
+        source = facts.expr(op.operands[0])
+        for some in (source - 1, -source - 1):
+            guard((symbol,), (some,), (Expr.constant(width - 1) - found,))
+        none = facts.symbols.zero(source)
+        guard((symbol,), (source, -source, none - 1), (found - width,))
+
+
 _SCALAR: dict[type[Operation], Handler] = {
     arith.AddiOp: _polynomial(Expr.__add__, Interval.plus),
     arith.SubiOp: _polynomial(Expr.__sub__, Interval.minus),
@@ -264,6 +282,9 @@ _SCALAR: dict[type[Operation], Handler] = {
     arith.ExtUIOp: _extend_unsigned,
     arith.TruncIOp: _truncate,
     arith.IndexCastOp: _index_cast,
+    math.CtPopOp: _count_bits,
+    math.CountLeadingZerosOp: _count_bits,
+    math.CountTrailingZerosOp: _count_bits,
 }
 
 HANDLERS: dict[type[Operation], Handler] = {op: _scalar(handler) for op, handler in _SCALAR.items()}

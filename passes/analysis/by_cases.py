@@ -1,4 +1,5 @@
-"""Proofs by cases: what a minimum, a maximum or a choice is decides each case, and each case has a proof of its own."""
+"""Proofs by cases, each with a proof of its own: what a minimum, a maximum or a choice is, or whether the bits that are
+counted are those of 0."""
 
 from __future__ import annotations
 
@@ -35,10 +36,16 @@ def _in_each_case(scope: Scope, known: Sequence[Expr], goal: Expr, depth: int) -
 
 def cases(symbol: Symbol) -> list[tuple[Expr, ...]]:
     """Facts of which all of at least one tuple hold; empty where the symbol is no choice."""
-    told = symbol.kind == "min" or (
-        symbol.kind == "select" and all(alternatives(symbol.args[0], truth) is not None for truth in (True, False))
-    )
-    return [(*guard, *relations) for guard, relations in symbol.guarded] if told else []
+    if symbol.kind == "min" or symbol.kind.startswith(("math.cttz", "math.ctlz")):
+        return [(*guard, *relations) for guard, relations in symbol.guarded]
+    if symbol.kind != "select":
+        return []
+    this, (test, *options) = Expr.symbol(symbol), symbol.args
+    found: list[tuple[Expr, ...]] = []
+    for option, truth, fact in zip(options, (True, False), (test - 1, -test), strict=True):
+        for facts in alternatives(test, truth) or [()]:
+            found.append((*facts, fact, this - option, option - this))
+    return found
 
 
 def _by_id(symbol: Symbol) -> int:

@@ -24,7 +24,7 @@ def assumed(condition: Expr, truth: bool = True) -> Facts:
         # e != 0 says something linear only where the sign of e is known.
         (e,) = symbol.args
         range_ = e.bounds()
-        return (e - 1,) if range_.lo >= 0 else (-e - 1,) if range_.hi <= 0 else ()
+        return (e - 1,) if range_.lo >= 0 else (-e - 1,) if range_.hi <= 0 else (-condition,)
     if symbol.kind == "select":
         # c ? a : 0 and c ? 1 : a, which short-circuit evaluation makes.
         test, a, b = symbol.args
@@ -32,7 +32,9 @@ def assumed(condition: Expr, truth: bool = True) -> Facts:
             return assumed(test) + assumed(a, truth)
         return assumed(test, False) + assumed(b, truth) if a == (ZERO if truth else ONE) else ()
     found = alternatives(condition, truth)
-    return found[0] if found is not None and len(found) == 1 else ()
+    if found is None:
+        return (condition - 1,) if truth else (-condition,)
+    return found[0] if len(found) == 1 else ()
 
 
 def alternatives(condition: Expr, truth: bool = True) -> list[Facts] | None:

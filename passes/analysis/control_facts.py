@@ -17,8 +17,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.passes.analysis.affine import ZERO, Expr, Symbol
-from tileopt.passes.analysis.conditions import assumed
+from tileopt.passes.analysis.conditions import assumed, single
 from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of
+from tileopt.passes.analysis.loop_invariants import Found, established, limits
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
 from tileopt.passes.analysis.symbols import unwrapped
@@ -121,13 +122,48 @@ def _carried(
         (guesses[i],) = fact.expr.symbols()
     after = walk()
     if integers:
+        better = {
+            i: _next(facts, loop, arguments[i], guesses[i], before[i], facts.of(after[i]), counter) for i in integers
+        }
         for i in integers:
-            better = _next(facts, loop, arguments[i], guesses[i], before[i], facts.of(after[i]), counter)
-            facts.assign(arguments[i], better)
+            facts.assign(arguments[i], better[i])
+        open_ = {i: before[i] for i in integers if width_of(arguments[i].type) != 1 and _is_open(better[i])}
+        found = established(facts, loop, arguments, open_, guesses, after, walk) if open_ else None
+        for i in open_:
+            if found is None:
+                facts.assign(arguments[i], better[i])
+            else:
+                facts.assign(arguments[i], _narrowed(facts, loop, arguments[i], found, i, before[i], counter))
         after = walk()
     for i in integers:
         if i < len(loop.results) and isinstance(loop, scf.ForOp):
             _result(facts, loop, loop.results[i], before[i], facts.of(after[i]))
+
+
+def _narrowed(
+    facts: KernelFacts,
+    loop: Operation,
+    argument: BlockArgument,
+    found: Found,
+    index: int,
+    init: Fact,
+    counter: Expr | None,
+) -> Fact:
+    """The carried argument's fact where invariants were found."""
+    held = [g for g in found.guesses if g.index == index]
+    known = limits(held, width_of(argument.type) or 64)
+    fact = _next(facts, loop, argument, found.symbols[index], init, facts.of(found.after[index]), counter, known)
+    if _is_open(fact):
+        (symbol,) = fact.expr.symbols()
+        symbol.relations += [g.fact(fact.expr) for g in held]
+    return fact
+
+
+def _is_open(fact: Fact) -> bool:
+    """Whether a carried value is neither the first one, nor told by the loop's counter."""
+    content = fact.expr.content()
+    symbol = single(fact.expr.exact_div(content)) if content else None
+    return symbol is not None and symbol.kind == "carried"
 
 
 def _next(
@@ -138,8 +174,9 @@ def _next(
     init: Fact,
     after: Fact,
     counter: Expr | None,
+    known: Interval | None = None,
 ) -> Fact:
-    """The carried argument's fact, from what one walk with the argument taken for anything made of it."""
+    """The carried argument's fact, from what one walk with the argument taken for anything in `known` made of it."""
     width = width_of(argument.type) or 64
     full = Interval.signed(width)
     this = Expr.symbol(guess)
@@ -162,6 +199,8 @@ def _next(
         bounds = bounds.meet(Interval(init.range.lo, full.hi))
     if exact and steps.hi <= 0:
         bounds = bounds.meet(Interval(full.lo, init.range.hi))
+    if known is not None:
+        bounds = bounds.meet(known)
     divisor = _common_divisor(guess, init.expr, after.expr, width)
     label = argument.name_hint or "carried"
     symbol = facts.symbols.leaf("carried", label, Interval(-(-bounds.lo // divisor), bounds.hi // divisor), loop)

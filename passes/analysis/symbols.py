@@ -150,6 +150,16 @@ def unwrapped(e: Expr, width: int) -> Expr:
     return e
 
 
+def exact(e: Expr) -> Expr:
+    """What the program would compute if no sum or product left its 64 bits."""
+    values = {}
+    for symbol in e.symbols():
+        if symbol.kind == "wrap64":
+            (whole,) = symbol.args
+            values[symbol] = exact(whole.exact_div(wrap_divisor(whole, 64)))
+    return e.substitute(values)
+
+
 def _order(e: Expr) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
     """Any total order will do: min(a, b) and min(b, a) are then one symbol."""
     return max((s.id for s in e.symbols()), default=0), sorted((tuple(s.id for s in m), c) for m, c in e.terms.items())

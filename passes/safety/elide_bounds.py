@@ -25,7 +25,8 @@ from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes
 from tileopt.passes.analysis.affine import shown
 from tileopt.passes.analysis.elements import Element, element_axes, elements, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse
-from tileopt.passes.safety.missing import exact, missing_relation
+from tileopt.passes.analysis.symbols import exact
+from tileopt.passes.safety.missing import missing_relation
 
 
 @dataclass(frozen=True)

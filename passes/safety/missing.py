@@ -19,7 +19,7 @@ from tileopt.passes.analysis.accesses import Axis
 from tileopt.passes.analysis.affine import Bounds, Expr
 from tileopt.passes.analysis.elements import Element, element_axes, length_axis
 from tileopt.passes.analysis.facts import KernelFacts, analyse, width_of
-from tileopt.passes.analysis.symbols import wrap_divisor
+from tileopt.passes.analysis.symbols import exact
 
 CANDIDATES_MAX = 24  # looked at for one access
 CONFIRMED_MAX = 2  # tried on the whole kernel for one access
@@ -49,16 +49,6 @@ def missing_relation(facts: KernelFacts, element: Element, axis: Axis) -> str | 
             if tried >= CONFIRMED_MAX:
                 break
     return None
-
-
-def exact(e: Expr) -> Expr:
-    """What the program would compute if no sum or product left its 64 bits."""
-    values = {}
-    for symbol in e.symbols():
-        if symbol.kind == "wrap64":
-            (whole,) = symbol.args
-            values[symbol] = exact(whole.exact_div(wrap_divisor(whole, 64)))
-    return e.substitute(values)
 
 
 def _sizes(facts: KernelFacts) -> list[Size]:

@@ -69,6 +69,68 @@ CASES = {
     "loop in steps, unguarded tail": C("for j in range(0, len(x), 4):\n    v = x[j]\n    w = x[j + 3]  #!"),
     "grid-stride": C("for i in simt.grid_stride(len(x)):\n    v = x[i]"),
     "while": C("j = 0\nwhile j < len(x):\n    v = x[j]\n    j = j + 1"),
+    "while in steps": C("j = 0\nwhile j + 1 < len(x):\n    v = x[j] + x[j + 1]\n    j += 2"),
+    "while in steps of an argument": C("j = 0\nwhile j < len(x):\n    v = x[j]\n    j += n", ("n >= 1", "n < 1000000")),
+    "while in steps that may wrap": C("j = 0\nwhile j < len(x):\n    v = x[j]  #!\n    j += n", ("n >= 1",)),
+    "while in steps of either length": C(
+        "j = 0\nwhile j < len(x):\n    if x[j] > 0.0:\n        j += 2\n    else:\n        j += 1"
+    ),
+    "while that steps before it looks": C("j = 0\nwhile j < len(x):\n    j += 1\n    v = x[j]  #!"),
+    "while down": C("j = len(x) - 1\nwhile j >= 0:\n    v = x[j]\n    j -= 1"),
+    "while down too far": C("j = len(x) - 1\nwhile j >= -1:\n    v = x[j]  #!\n    j -= 1"),
+    "while from a thread": C("j = simt.thread_index()\nwhile j < len(x):\n    v = x[j]\n    j += 64 * simt.grid_dim()"),
+    "while with a break": C("j = 0\nwhile True:\n    if j >= len(x):\n        break\n    v = x[j]\n    j += 1"),
+    "halving": C(
+        "s, t, d = simt.shared(64), simt.thread_rank(), 32\nwhile d > 0:\n    if t < d:\n"
+        "        s[t] += s[t + d]\n    d //= 2"
+    ),
+    "halving from too far": C(
+        "s, t, d = simt.shared(64), simt.thread_rank(), 33\nwhile d > 0:\n    if t < d:\n"
+        "        v = s[t + d]  #!\n    d //= 2"
+    ),
+    "halving by a shift": C(
+        "s, t, d = simt.shared(64), simt.thread_rank(), 32\nwhile d > 0:\n    if t < d:\n"
+        "        s[t] += s[t + d]\n    d >>= 1"
+    ),
+    "doubling": C(
+        "s, t, d = simt.shared(64), simt.thread_rank(), 1\nwhile d < 64:\n    if t >= d:\n"
+        "        v = s[t - d]\n    d *= 2"
+    ),
+    "binary search": C(
+        "lo, hi = 0, len(x)\nwhile lo < hi:\n    mid = (lo + hi) // 2\n    if x[mid] < 1.0:\n        lo = mid + 1\n"
+        "    else:\n        hi = mid"
+    ),
+    "binary search from one too far": C(
+        "lo, hi = 0, len(x) + 1\nwhile lo < hi:\n    mid = (lo + hi) // 2\n    if x[mid] < 1.0:  #!\n"
+        "        lo = mid + 1\n"
+        "    else:\n        hi = mid"
+    ),
+    "two places": C(
+        "i, j = 0, 0\nwhile i < len(x) and j < len(out):\n    if x[i] < out[j]:\n        i += 1\n    else:\n"
+        "        j += 1"
+    ),
+    "around": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    for _ in range(len(x)):\n        v = x[h]\n"
+        "        h = (h + 1) % len(x)"
+    ),
+    "around by a condition": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    for _ in range(len(x)):\n        v = x[h]\n"
+        "        h = h + 1 if h + 1 < len(x) else 0"
+    ),
+    "around, but one too far": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    for _ in range(len(x)):\n        v = x[h]  #!\n"
+        "        h = h + 1 if h < len(x) else 0"
+    ),
+    # Bits
+    "number of bits": C("s = simt.shared(33)\nv = s[simt.popc(simt.ballot(n > 0))] + s[simt.clz(simt.u32(n))]"),
+    "first bit": C("s = simt.shared(33)\nv = s[simt.ffs(simt.u32(n))]"),
+    "number of bits in too little": C("s = simt.shared(32)\nv = s[simt.popc(simt.ballot(n > 0))]  #!"),
+    "each bit": C(
+        "s, b = simt.shared(32), simt.ballot(n > 0)\nwhile b != 0:\n    s[simt.ffs(b) - 1] = 1.0\n    b &= b - 1"
+    ),
+    "a bit that may not be there": C("s = simt.shared(32)\nv = s[simt.ffs(simt.ballot(n > 0)) - 1]  #!"),
+    "highest bit": C("s = simt.shared(64)\nif n > 0:\n    v = s[63 - simt.clz(n)]"),
+    "highest bit of 0": C("s = simt.shared(64)\nif n >= 0:\n    v = s[63 - simt.clz(n)]  #!"),
     "tiles of a block": C(
         """
         t = simt.thread_rank()
