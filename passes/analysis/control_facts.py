@@ -150,7 +150,7 @@ def _narrowed(
     counter: Expr | None,
 ) -> Fact:
     """The carried argument's fact where invariants were found."""
-    held = [g for g in found.guesses if g.index == index]
+    held = [g for g in found.guesses if g.number == index]
     known = limits(held, width_of(argument.type) or 64)
     fact = _next(facts, loop, argument, found.symbols[index], init, facts.of(found.after[index]), counter, known)
     if _is_open(fact):

@@ -25,9 +25,9 @@ DEPTH_MAX = 2  # loops in one another: each walk over the outer ones walks over 
 
 
 class Guess(NamedTuple):
-    """Carried value number `index` is at least (`above`) or at most `bound`."""
+    """Carried value `number` is at least (`above`) or at most `bound`."""
 
-    index: int
+    number: int
     bound: Expr
     above: bool
 
@@ -65,13 +65,13 @@ def established(
         width = width_of(arguments[i].type) or 64
         made += _stops(facts, loop, i, this[i], unwrapped(facts.of(after[i]).expr, width))
     guesses = list(dict.fromkeys(made))
-    guesses = [g for g in guesses if proved(facts.current, g.fact(before[g.index].expr))]
+    guesses = [g for g in guesses if proved(facts.current, g.fact(before[g.number].expr))]
     for _ in range(ROUNDS):
         if not guesses:
             return None
-        symbols = {i: _assume(facts, loop, arguments[i], [g for g in guesses if g.index == i]) for i in before}
+        symbols = {i: _assume(facts, loop, arguments[i], [g for g in guesses if g.number == i]) for i in before}
         after = walk()
-        held = [g for g in guesses if _holds(facts, loop, g, facts.of(after[g.index]))]
+        held = [g for g in guesses if _holds(facts, loop, g, facts.of(after[g.number]))]
         if len(held) == len(guesses):
             return Found(guesses, symbols, after)
         guesses = held
