@@ -115,9 +115,7 @@ class MapSimt(IRDLOperation):
         for type_ in types[1:]:
             check_same_layout(layout_of(type_), first, "tile")
         if self.axis is not None and not lies_along(first, self.axis.value.data):
-            raise VerifyException(
-                f"the lanes do not lie along axis {self.axis.value.data}, or other axes have phantoms"
-            )
+            raise VerifyException(f"the lanes do not lie along axis {self.axis.value.data}")
 
 
 @irdl_op_definition
@@ -135,16 +133,13 @@ class MapYield(IRDLOperation):
 
 
 def lies_along(layout: Layout, axis: int) -> bool:
-    """Whether lane l holds indices l mod 32 of `axis`, and warps hold no phantoms but along it."""
-    steps = tuple(1 << bit for bit in range(LANE_BITS))
-    lanes = tuple(basis[axis] for basis in layout.lanes)
-    others = zip(layout.padded, layout.shape, strict=True)
-    return lanes == steps and all(a == axis or padded == n for a, (padded, n) in enumerate(others))
+    """Whether lane l holds indices l mod 32 of `axis`."""
+    return tuple(basis[axis] for basis in layout.lanes) == tuple(1 << bit for bit in range(LANE_BITS))
 
 
 def along(shape: tuple[int, ...], axis: int, num_warps: int) -> Layout:
-    """The layout whose lanes lie along `axis`: warps share the other axes, and then the rest of this one, where they
-    divide evenly; other warps hold the same elements again."""
+    """The layout whose lanes lie along `axis`: warps share the other axes, and then the rest of this one, first where
+    they divide evenly. If then some are left, they hold the same elements again."""
     rank = len(shape)
     base = [1] * rank
 
@@ -156,9 +151,10 @@ def along(shape: tuple[int, ...], axis: int, num_warps: int) -> Layout:
     lanes = tuple(basis(axis) for _ in range(LANE_BITS))
     need = num_warps.bit_length() - 1
     warps: list[tuple[int, ...]] = []
-    for at in (*(a for a in range(rank) if a != axis), axis):
-        while len(warps) < need and shape[at] % (base[at] * 2) == 0:
-            warps.append(basis(at))
+    for exact in (True, False):
+        for at in (*(a for a in range(rank) if a != axis), axis):
+            while len(warps) < need and (shape[at] % (base[at] * 2) == 0 if exact else base[at] < shape[at]):
+                warps.append(basis(at))
     warps += [(0,) * rank] * (need - len(warps))
     return Layout(shape, (), lanes, tuple(warps))
 

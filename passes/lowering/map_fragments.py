@@ -82,12 +82,16 @@ def _elementwise(state: Lowering, op: tile.MapSimt, fragments: Sequence[SSAValue
 def _each(state: Lowering, op: tile.MapSimt, tiles: list[SSAValue], inner: list[Operation]) -> list[SSAValue]:
     layout = layout_of(op.tiles[0].type)
     fragments = list(tiles)
-    mask = _inside(state, layout)
-    guarded = False
-    if mask is not None and op.axis is not None:
-        fragments = [_padded(state, op, index, mask) for index in range(len(fragments))]
-    elif mask is not None and any(isinstance(o, _GUARDED) for o in inner):
-        guarded = True
+    axis = None if op.axis is None else op.axis.value.data
+    ended = None if axis is None else _inside(state, layout, [axis])
+    if ended is not None:
+        fragments = [_padded(state, op, index, ended) for index in range(len(fragments))]
+    # Lanes lie along the axis, so all of a warp hold elements here, or none does.
+    mask = None
+    if any(isinstance(o, _GUARDED) for o in inner):
+        mask = _inside(state, layout, [a for a in range(len(layout.shape)) if a != axis])
+    guarded = mask is not None
+    if mask is not None:
         fragments.append(mask)
     empty = [_zeros(state, fragment_type(out.type)) for out in op.outs]
     copies = copies_of(layout.registers, sum(LANES_WEIGHT if isinstance(o, LANE_OPS) else 1 for o in inner))
@@ -196,14 +200,15 @@ def _turned(state: Lowering, fragment: SSAValue, by: int) -> SSAValue:
 # --- what lies outside ---------------------------------------------------------------------------------------------
 
 
-def _inside(state: Lowering, layout: Layout) -> SSAValue | None:
-    """A fragment of bools: which registers hold elements; None where all do."""
+def _inside(state: Lowering, layout: Layout, axes: Sequence[int]) -> SSAValue | None:
+    """A fragment of bools: which registers lie inside the tile along these axes; None where all do."""
     from tileopt.passes.lowering.fragments import span
 
     type_ = VectorType(i32, [layout.registers])
     found: SSAValue | None = None
-    for axis, (extent, padded) in enumerate(zip(layout.shape, layout.padded, strict=True)):
-        if extent == padded:
+    for axis in axes:
+        extent = layout.shape[axis]
+        if extent == layout.padded[axis]:
             continue
         properties = span(layout) | {"axis": IntegerAttr(axis, i64)}
         place = state.emit(simt.FragmentCoord, [], [type_], properties).results[0]

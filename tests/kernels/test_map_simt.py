@@ -166,6 +166,27 @@ def test_a_guarded_element_is_proved(device: Device, rng: np.random.Generator) -
     assert any("load of table: proved" in line for line in report["bounds"])
 
 
+@tile.kernel
+def numbered(table: tile.In["f32", 1], out: tile.Out, COUNT: tile.Const):
+    def look(j):  # type: ignore[no-untyped-def]
+        total = table[j]
+        while total > 1.0:
+            total *= 0.5
+        return total
+
+    tile.store(out, 0, tile.map_simt(look, tile.arange(COUNT)))
+
+
+@pytest.mark.parametrize("count", [1, 33, 100, 1000])
+def test_what_lies_beside_a_tile_is_not_looked_up(device: Device, rng: np.random.Generator, count: int) -> None:
+    table, out = rng.uniform(0, 40, count).astype(np.float32), device.empty(count, np.float32)
+    numbered[(1,)](device.put(table), out, count)
+    expected = table.copy()
+    while (expected > 1).any():
+        expected = np.where(expected > 1, expected * np.float32(0.5), expected)
+    np.testing.assert_array_equal(device.get(out), expected)
+
+
 POWERS = simt.constant(np.arange(10, dtype=np.float32) ** 2)
 
 

@@ -190,6 +190,42 @@ def test_elements_and_tiles_of_one_array(device: Device, rng: np.random.Generato
     np.testing.assert_array_equal(device.get(out), once + sums.repeat(64)[:150])
 
 
+@simt.kernel(block=64)
+def uneven(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):
+    """Beside tiles, meetings of lanes that some warps skip, or come to more often."""
+    part = simt.shared(64)
+    i, rank = simt.thread_index(), simt.thread_rank()
+    v = x[i] if i < len(x) else simt.f32(0.0)
+    if rank < 32:
+        v = simt.warp_reduce(v)
+    n = 0
+    while simt.any_sync(v > 1.0):
+        v, n = v * 0.5, n + 1
+    part[rank] = v
+    t = tile.load(part)
+    tile.store(part, t + t.sum())
+    if rank < 32:
+        v = simt.shuffle_xor(v, 1)
+    if i < len(out):
+        out[i] = part[63 - rank] + v + simt.f32(n)
+
+
+def test_warps_that_go_their_own_ways(device: Device, rng: np.random.Generator) -> None:
+    x = rng.uniform(0, 9, 200).astype(np.float32)
+    out = device.empty(200, np.float32)
+    uneven[4](device.put(x), out)
+    expected = []
+    for block in np.pad(x.astype(np.float64), (0, 56)).reshape(4, 64):
+        block[:32], counts = block[:32].sum(), np.zeros(64)
+        for warp in (slice(0, 32), slice(32, 64)):
+            while (block[warp] > 1).any():
+                block[warp] *= 0.5
+                counts[warp] += 1
+        exchanged = np.concatenate([block[:32].reshape(16, 2)[:, ::-1].ravel(), block[32:]])
+        expected.append((block + block.sum())[::-1] + exchanged + counts)
+    np.testing.assert_allclose(device.get(out), np.ravel(expected)[:200], rtol=1e-4, atol=1e-4)
+
+
 # Every architecture's code
 
 
@@ -202,6 +238,7 @@ def test_kernels_assemble(target: str) -> None:
         dynamic.compile(target, x="f32[?,?]", out="f32[?,?]"),
         uniform.compile(target, x="f32[?]", out="f32[?]", n="i64"),
         both_kinds_of_stores.compile(target, x="f32[?]", out="f32[?]"),
+        uneven.compile(target, x="f32[?]", out="f32[?]"),
     ]
     for kernel in kernels:
         assert len(kernel.cubin) > 1000 and ".extern .func" not in kernel.ptx
