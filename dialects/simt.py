@@ -58,14 +58,14 @@ from tileopt.dialects.checks import (
 )
 from tileopt.dialects.constants import Constants
 from tileopt.dialects.dtypes import element_type
-from tileopt.dialects.effects import AllocatesResult, ReadsView, WritesView
+from tileopt.dialects.effects import AllocatesResult, ReadsView, UpdatesElement, WritesView
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import SCALAR_TYPES, KernelOp
 from tileopt.dialects.layout import WARP_SIZE, Layout
 from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind
-from tileopt.dialects.simt_atomic import AtomicOps
+from tileopt.dialects.simt_atomic import AtomicOps, check_tile_atomic
 from tileopt.dialects.simt_constant import ConstantOps
 from tileopt.dialects.simt_host import HostOps
 from tileopt.dialects.simt_thread import ThreadOps
@@ -212,6 +212,7 @@ class FragmentLoad(_OverShape):
     padding = opt_prop_def(PADDING)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    unchecked = opt_prop_def(UnitAttr)
     result = result_def(FRAGMENT)
     traits = traits_def(ReadsView())
     assembly_format = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)"
@@ -233,6 +234,7 @@ class FragmentStore(_OverShape):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
 
@@ -244,7 +246,27 @@ class FragmentStore(_OverShape):
             raise VerifyException("a store needs an owned view")
 
 
-def _verify_access(op: FragmentLoad | FragmentStore, fragment: Attribute) -> None:
+@irdl_op_definition
+class FragmentAtomic(_OverShape):
+    """Updates the elements of an array by a fragment, each by one atomic operation; one of several replicas does."""
+
+    name = "simt.fragment_atomic"
+    value = operand_def(FRAGMENT)
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    kind = prop_def(string("kind"))
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
+    traits = traits_def(UpdatesElement())
+    assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
+
+    def verify_(self) -> None:
+        self.layout_over(self.value.type)
+        _verify_access(self, self.value.type)
+        check_tile_atomic(self.kind, self.view.type)
+
+
+def _verify_access(op: FragmentLoad | FragmentStore | FragmentAtomic, fragment: Attribute) -> None:
     view, offsets, rank = op.view.type, len(op.offsets), len(op.shape)
     assert isinstance(view, ViewType)
     if not view.rank == offsets == rank:
@@ -524,9 +546,10 @@ class Dot(IRDLOperation):
 
 
 SimtOps: list[type[Operation]] = [
-    Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, AllocShared,
-    Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShiftIn, ShuffleXor, Barrier,
-    Dot, *ThreadOps, *WarpOps, *AtomicOps, *HostOps, *ConstantOps,
+    Kernel, Return, ThreadId, BlockId, GridDim, Dim, Splat, FragmentCoord, FragmentLoad, FragmentStore, FragmentAtomic,
+    AllocShared, Slot, ViewBuffer, SharedLoad, SharedStore, FragmentReduce, FragmentSelect, Extract, ShiftIn,
+    ShuffleXor, Barrier, Dot, *ThreadOps, *WarpOps, *AtomicOps, *HostOps,
+    *ConstantOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

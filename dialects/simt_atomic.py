@@ -48,6 +48,11 @@ class AtomicKind(StrEnum):
     DEC = "dec"  # the operand where the old value is 0 or above it, else one less; unsigned
 
 
+# What tiles are combined with arrays by.
+ON_TILES = (
+    AtomicKind.ADD, AtomicKind.MAX, AtomicKind.MIN, AtomicKind.UMAX, AtomicKind.UMIN, AtomicKind.AND, AtomicKind.OR,
+    AtomicKind.XOR,
+)  # fmt: skip
 ON_FLOATS = frozenset((AtomicKind.ADD, AtomicKind.SUB, AtomicKind.MAX, AtomicKind.MIN, AtomicKind.EXCH))
 
 
@@ -78,6 +83,20 @@ def _check(op: AtomicRmw | AtomicCas, value: Attribute) -> None:
     _check_words(op.order, op.scope)
     if op.result.type != value:
         raise VerifyException(f"the old value is {value}, not {op.result.type}")
+
+
+def check_tile_atomic(kind: StringAttr, view: Attribute) -> None:
+    """Whether atomics of this kind can combine a tile with an array."""
+    assert isinstance(view, ViewType)
+    element = view.element_type
+    if view.access.data != Access.ATOMIC:
+        raise VerifyException("an atomic needs an atomic view")
+    if kind.data not in ON_TILES:
+        raise VerifyException(f"a tile's atomic is {', '.join(ON_TILES)}, not '{kind.data}'")
+    if bit_width(element) not in (16, 32, 64):
+        raise VerifyException(f"atomics work on 16, 32 and 64 bits, not on {element}")
+    if kind.data not in ON_FLOATS and not isinstance(element, IntegerType):
+        raise VerifyException(f"the atomic {kind.data} works on integers, not on {element}")
 
 
 def _check_words(order: StringAttr | None, scope: StringAttr | None) -> None:

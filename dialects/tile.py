@@ -57,7 +57,7 @@ from tileopt.dialects.checks import element_type_of as element_type_of
 from tileopt.dialects.constants import Constants
 from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.dtypes import element_type
-from tileopt.dialects.effects import ReadsView, WritesView
+from tileopt.dialects.effects import ReadsView, UpdatesElement, WritesView
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Layout
@@ -65,6 +65,7 @@ from tileopt.dialects.queries import GridQuery
 from tileopt.dialects.reductions import FLOAT_KINDS as FLOAT_KINDS
 from tileopt.dialects.reductions import ReduceKind as ReduceKind
 from tileopt.dialects.reductions import check_kind as check_kind
+from tileopt.dialects.simt_atomic import check_tile_atomic
 from tileopt.dialects.tile_map import MapOps
 from tileopt.dialects.tile_map import MapSimt as MapSimt
 from tileopt.dialects.tile_map import MapYield as MapYield
@@ -153,6 +154,7 @@ class Load(IRDLOperation):
     """Reads the tile that begins at the element offsets; elements outside the array read as `padding` (default 0).
 
     `vector`: elements along the array's unit axis that are provably aligned together and inside or outside together.
+    `unchecked`: the author answers for what other blocks write there.
     """
 
     name = "tile.load"
@@ -161,6 +163,7 @@ class Load(IRDLOperation):
     padding = opt_prop_def(PADDING)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    unchecked = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
     traits = traits_def(ReadsView())
     irdl_options = (ParsePropInAttrDict(),)
@@ -174,7 +177,7 @@ class Load(IRDLOperation):
 @irdl_op_definition
 class Store(IRDLOperation):
     """Writes the tile at the element offsets; elements outside the array are not written. `bulk`: the copy engine does
-    it, by way of shared memory."""
+    it, by way of shared memory. `unchecked`: the author answers for no other block touching the elements."""
 
     name = "tile.store"
     value = operand_def(TensorType)
@@ -183,6 +186,7 @@ class Store(IRDLOperation):
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
     bulk = opt_prop_def(UnitAttr)
+    unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
@@ -191,6 +195,27 @@ class Store(IRDLOperation):
         _verify_access(self.view, len(self.offsets), self.value.type, self.bounds, self.vector)
         if not view_type(self.view).owned:
             raise VerifyException("a store needs an owned view")
+
+
+@irdl_op_definition
+class AtomicRmw(IRDLOperation):
+    """Combines the elements at the offsets with those of a tile, each by one atomic operation, in any order; elements
+    outside the array are not touched."""
+
+    name = "tile.atomic_rmw"
+    value = operand_def(TensorType)
+    view = operand_def(ViewType)
+    offsets = var_operand_def(I64)
+    kind = prop_def(string("kind"))
+    bounds = opt_prop_def(BOUNDS)
+    vector = opt_prop_def(integer("vector"))
+    traits = traits_def(UpdatesElement())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
+
+    def verify_(self) -> None:
+        _verify_access(self.view, len(self.offsets), self.value.type, self.bounds, self.vector)
+        check_tile_atomic(self.kind, self.view.type)
 
 
 @irdl_op_definition
@@ -503,8 +528,9 @@ class ConvertLayout(_Reshaping):
 
 
 TileOps: list[type[Operation]] = [
-    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose, Reduce,
-    Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout, *MapOps, *SharedOps,
+    Kernel, Return, Bid, NumBlocks, Dim, Load, Store, AtomicRmw, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose,
+    Reduce, Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout, *MapOps,
+    *SharedOps,
 ]  # fmt: skip
 
 Tile = Dialect(

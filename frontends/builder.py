@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, UnitAttr, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Region
 
 from tileopt.dialects import tile
 from tileopt.dialects.contracts import (
     ParamKind,
 )
-from tileopt.dialects.diagnostics import OwnershipError, counted
+from tileopt.dialects.diagnostics import OwnershipError, article, counted
 from tileopt.dialects.dtypes import DType
 from tileopt.frontends.builder_core import remove_unused
 from tileopt.frontends.builder_division import SYMBOLS
@@ -122,7 +122,8 @@ class Tiles(KernelBase):
         return self._load(array, self._offsets(offsets, extents, False), extents, padding)
 
     def _load(self, array: Array, offsets: list[Value], shape: tuple[int, ...], padding: Weak | str) -> Value:
-        properties: dict[str, Attribute] = {}
+        self._not_atomic(array, "load")
+        properties: dict[str, Attribute] = {"unchecked": UnitAttr()} if array.unchecked else {}
         filler = self._padding(array.dtype, padding)
         if filler is not None:
             properties["padding"] = filler
@@ -165,11 +166,15 @@ class Tiles(KernelBase):
                 location=self.location,
                 help=f"declare it as '{array.name}: tile.Out', or tile.InOut if it is read as well",
             )
+        self._not_atomic(array, "store")
+        return self._combined(array, index, value, "store")
+
+    def _combined(self, array: Array, index: Sequence[Operand], value: Operand, what: str) -> Value:
         made = value if isinstance(value, Value) else self.constant(value, array.dtype)
         if made.dtype != array.dtype:
             raise self.error(
                 "type/store",
-                f"a store of a {made} to '{array.name}', {array}",
+                f"{article(what)} of a {made} to '{array.name}', {array}",
                 f"cast it: value.astype({array.name}.dtype)",
             )
         if made.is_scalar:
@@ -178,7 +183,40 @@ class Tiles(KernelBase):
         return made
 
     def _store(self, array: Array, offsets: list[Value], value: Value) -> None:
-        self.emit(tile.Store, [self.ssa(value), array.ssa, *map(self.ssa, offsets)], [])
+        properties: dict[str, Attribute] = {"unchecked": UnitAttr()} if array.unchecked else {}
+        self.emit(tile.Store, [self.ssa(value), array.ssa, *map(self.ssa, offsets)], [], properties)
+
+    def _not_atomic(self, array: Array, what: str) -> None:
+        if array.kind is ParamKind.ATOMIC:
+            raise OwnershipError(
+                "ownership/plain-access",
+                f"a plain {what} of '{array.name}', which is an array of atomics: any block may be changing it",
+                location=self.location,
+                help=f"use tile.atomic_add({array.name}, index, value) and its like; another launch may read the array",
+            )
+
+    def atomic(self, kind: str, array: Array, index: Sequence[Operand], value: Operand) -> None:
+        """Combines the tile at this index with a tile, element by element: add, max, min, and, or, xor.
+
+        Raises OwnershipError (`ownership/not-atomic`) for an array of another kind.
+        """
+        if array.kind is not ParamKind.ATOMIC:
+            raise OwnershipError(
+                "ownership/not-atomic",
+                f"an atomic operation on '{array.name}', which is not an array of atomics",
+                location=self.location,
+                help=f"declare it as '{array.name}: tile.Atomic'",
+            )
+        dtype = array.dtype
+        if dtype.bits not in (16, 32, 64):
+            raise self.error("type/atomic", f"'{array.name}' has {dtype} elements; atomics work on 16, 32 and 64 bits")
+        if dtype.is_float and kind in ("and", "or", "xor"):
+            raise self.error("type/atomic", f"atomic_{kind}() works on integers, not on {dtype}")
+        tile_ = self._combined(array, index, value, f"atomic_{kind}()")
+        offsets = self._offsets(index, tile_.shape, True)
+        word = f"u{kind}" if dtype.kind == "u" and kind in ("max", "min") else kind
+        properties: dict[str, Attribute] = {"kind": StringAttr(word)}
+        self.emit(tile.AtomicRmw, [self.ssa(tile_), array.ssa, *map(self.ssa, offsets)], [], properties)
 
     # Tiles from nothing
 

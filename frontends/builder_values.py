@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, TensorType
@@ -48,13 +48,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """An array parameter."""
+    """An array parameter. `unchecked`: its ownership is not verified where it is reached by this."""
 
     name: str
     dtype: DType
     rank: int
     kind: ParamKind
     ssa: SSAValue
+    unchecked: bool = field(default=False, kw_only=True)
 
     def __str__(self) -> str:
         return f"a {self.dtype} array of rank {self.rank}"

@@ -63,7 +63,7 @@ def holds(pass_name: str, module: ModuleOp, when: Literal["before", "after"] | s
 def _accesses(module: ModuleOp) -> Iterator[Operation]:
     from tileopt.dialects import tile
 
-    return (op for op in _inside(module) if isinstance(op, tile.Load | tile.Store))
+    return (op for op in _inside(module) if isinstance(op, tile.Load | tile.Store | tile.AtomicRmw))
 
 
 def has_vectors(module: ModuleOp) -> Iterator[Violation]:

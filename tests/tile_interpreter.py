@@ -29,6 +29,14 @@ def _truncating(a: int, b: int) -> int:
     return int(a / b) if abs(a) < 2**50 and abs(b) < 2**50 else (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)
 
 
+_ATOMICS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+}
 _BINARY: dict[type[Operation], Callable[[Any, Any], Any]] = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
@@ -119,6 +127,10 @@ class Interpreter:
                 value, view, *offsets = values
                 copy = _start(view, offsets, value)
                 view[copy.region] = value[copy.inside]
+            case tile.AtomicRmw():
+                value, view, *offsets = values
+                copy = _start(view, offsets, value)
+                view[copy.region] = _ATOMICS[op.kind.data](view[copy.region], value[copy.inside])
             case tile.Transpose() | tile.TransposeBuffer():
                 self.values[op.result] = values[0].transpose([int(a) for a in op.permutation.get_values()])
             case tile.Reshape() | tile.ReshapeBuffer():

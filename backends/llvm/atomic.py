@@ -7,6 +7,7 @@ compare-and-swap of the bits. Where a block's threads run one at a time, its sha
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation
@@ -51,55 +52,73 @@ def rmw(emitter: Emitter, op: Operation) -> None:
         emitter.line(f"store {type_} {new}, {space} {pointer}, align {size}")
         emitter.values[op.result] = old
         return
-    if not emitter.backend.orders_updates and op.scope is not None and op.scope.data == "system":
-        emitter.values[op.result] = _loop(
-            emitter, op, pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value)
+    update = Update(
+        emitter,
+        kind,
+        ir_type,
+        "relaxed" if op.order is None else op.order.data,
+        "device" if op.scope is None else op.scope.data,
+    )
+    if not emitter.backend.orders_updates and update.scope == "system":
+        emitter.values[op.result] = update.loop(
+            pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value)
         )
         return
     order = _order(op)
     if not emitter.backend.orders_updates and order in ("release", "acq_rel"):
         emitter.line(f"fence {_scope(emitter, op)}acq_rel")
-    emitter.values[op.result] = _update(emitter, op, kind, value, pointer, space, type_)
+    emitter.values[op.result] = update.run(value, pointer, space, type_)
     if not emitter.backend.orders_updates and order in ("acquire", "acq_rel"):
         emitter.line(f"fence {_scope(emitter, op)}acq_rel")
 
 
-def _update(emitter: Emitter, op: AtomicRmw, kind: AtomicKind, value: str, pointer: str, space: str, type_: str) -> str:
-    """The old value, from one instruction where LLVM has one."""
-    ir_type, size = op.value.type, types.bytes_of(type_)
-    order = _order(op) if emitter.backend.orders_updates else "monotonic"
-    tail = f"{_scope(emitter, op)}{order}, align {size}"
-    if isinstance(ir_type, IntegerType):
-        word = _INTEGER_WORDS.get(kind, kind.value)
-        return emitter.assign(f"atomicrmw {word} {space} {pointer}, {type_} {value} {tail}")
-    if kind is AtomicKind.EXCH:
-        integer = f"i{types.BITS[type_]}"
-        bits = emitter.assign(f"bitcast {type_} {value} to {integer}")
-        old = emitter.assign(f"atomicrmw xchg {space} {pointer}, {integer} {bits} {tail}")
-        return emitter.assign(f"bitcast {integer} {old} to {type_}")
-    if kind in (AtomicKind.ADD, AtomicKind.SUB) and isinstance(ir_type, Float32Type | Float64Type):
-        if kind is AtomicKind.SUB:
-            value = emitter.assign(f"fneg {type_} {value}")
-        return emitter.assign(f"atomicrmw fadd {space} {pointer}, {type_} {value} {tail}")
-    return _loop(emitter, op, pointer, space, type_, lambda old: updated(emitter, kind, ir_type, old, value))
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One kind of atomic update of elements of one type. `order`, `scope`: see `simt.atomic_rmw`."""
 
+    emitter: Emitter
+    kind: AtomicKind
+    type: Attribute
+    order: str = "relaxed"
+    scope: str = "device"
 
-def _loop(emitter: Emitter, op: AtomicRmw, pointer: str, space: str, type_: str, update: Callable[[str], str]) -> str:
-    """The old value, once nobody came between reading it and writing what `update` makes of it."""
-    integer, size = f"i{types.BITS[type_]}", types.bytes_of(type_)
-    head, done, before = emitter.label("swap"), emitter.label("swapped"), emitter.block
-    scope, order = _scope(emitter, op), _order(op)
-    first = emitter.assign(f"load atomic {integer}, {space} {pointer} {scope}monotonic, align {size}")
-    emitter.branch(head)
-    emitter.start(head)
-    phi, bits = emitter.reserve(), emitter.fresh()
-    old = bits if integer == type_ else emitter.assign(f"bitcast {integer} {bits} to {type_}")
-    new = _bits(emitter, type_, update(old))
-    seen, same = _exchange(emitter, space, pointer, integer, bits, new, f"{scope}{order} {_ON_FAILURE[order]}", size)
-    emitter.fill(phi, f"{bits} = phi {integer} [ {first}, %{before} ], [ {seen}, %{emitter.block} ]")
-    emitter.branch_if(same, done, head)
-    emitter.start(done)
-    return old
+    def run(self, value: str, pointer: str, space: str, element: str) -> str:
+        """The old value, from one instruction where LLVM has one."""
+        emitter, kind, size = self.emitter, self.kind, types.bytes_of(element)
+        order = _ORDERS[self.order] if emitter.backend.orders_updates else "monotonic"
+        tail = f"{emitter.backend.scope(self.scope)}{order}, align {size}"
+        if isinstance(self.type, IntegerType):
+            word = _INTEGER_WORDS.get(kind, kind.value)
+            return emitter.assign(f"atomicrmw {word} {space} {pointer}, {element} {value} {tail}")
+        if kind is AtomicKind.EXCH:
+            integer = f"i{types.BITS[element]}"
+            bits = emitter.assign(f"bitcast {element} {value} to {integer}")
+            old = emitter.assign(f"atomicrmw xchg {space} {pointer}, {integer} {bits} {tail}")
+            return emitter.assign(f"bitcast {integer} {old} to {element}")
+        if kind in (AtomicKind.ADD, AtomicKind.SUB) and isinstance(self.type, Float32Type | Float64Type):
+            if kind is AtomicKind.SUB:
+                value = emitter.assign(f"fneg {element} {value}")
+            return emitter.assign(f"atomicrmw fadd {space} {pointer}, {element} {value} {tail}")
+        return self.loop(pointer, space, element, lambda old: updated(emitter, kind, self.type, old, value))
+
+    def loop(self, pointer: str, space: str, element: str, update: Callable[[str], str]) -> str:
+        """The old value, once nobody came between reading it and writing what `update` makes of it."""
+        emitter, size = self.emitter, types.bytes_of(element)
+        integer = f"i{types.BITS[element]}"
+        head, done, before = emitter.label("swap"), emitter.label("swapped"), emitter.block
+        scope, order = emitter.backend.scope(self.scope), _ORDERS[self.order]
+        first = emitter.assign(f"load atomic {integer}, {space} {pointer} {scope}monotonic, align {size}")
+        emitter.branch(head)
+        emitter.start(head)
+        phi, bits = emitter.reserve(), emitter.fresh()
+        old = bits if integer == element else emitter.assign(f"bitcast {integer} {bits} to {element}")
+        new = _bits(emitter, element, update(old))
+        orders = f"{scope}{order} {_ON_FAILURE[order]}"
+        seen, same = _exchange(emitter, space, pointer, integer, bits, new, orders, size)
+        emitter.fill(phi, f"{bits} = phi {integer} [ {first}, %{before} ], [ {seen}, %{emitter.block} ]")
+        emitter.branch_if(same, done, head)
+        emitter.start(done)
+        return old
 
 
 def _exchange(

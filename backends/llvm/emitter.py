@@ -343,6 +343,7 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         query,
         scf,
         thread,
+        tile_atomic,
     )
 
     return {
@@ -355,6 +356,7 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         **dot.HANDLERS,
         **thread.HANDLERS,
         **lane.HANDLERS,
+        **tile_atomic.HANDLERS,
         **atomic.HANDLERS,
         **host.HANDLERS,
         **constant.HANDLERS,

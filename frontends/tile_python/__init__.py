@@ -25,6 +25,12 @@ from tileopt.frontends.tile_python.functions import (
     astype,
     atan,
     atan2,
+    atomic_add,
+    atomic_and,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xor,
     bid,
     broadcast_to,
     cdiv,
@@ -74,11 +80,12 @@ from tileopt.frontends.tile_python.functions import (
     tanh,
     transpose,
     trunc,
+    unchecked,
     where,
     zeros,
 )
 from tileopt.frontends.tile_python.kernel import kernel
-from tileopt.frontends.tile_python.parameters import Const, In, InOut, Out
+from tileopt.frontends.tile_python.parameters import Atomic, Const, In, InOut, Out
 from tileopt.frontends.tile_python.tile_type import Tile
 
 bool_ = DTYPES["bool"]
@@ -88,6 +95,7 @@ f16, bf16, f32, f64 = DTYPES["f16"], DTYPES["bf16"], DTYPES["f32"], DTYPES["f64"
 f8e4m3fn, f8e5m2 = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"]
 
 __all__ = [
+    "Atomic", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_or", "atomic_xor", "unchecked",
     "Const", "DType", "In", "InOut", "Out", "Tile", "abs", "acos", "all", "any", "arange", "asin", "assert_",
     "astype", "atan", "atan2", "bf16", "bid", "bool_", "broadcast_to", "cdiv", "ceil", "cos", "cosh", "erf", "exp",
     "exp2", "expand_dims", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "floor", "fma", "full", "i16", "i32",

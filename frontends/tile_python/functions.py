@@ -79,6 +79,57 @@ def store_at(array: Any, offsets: Index, value: Scalar) -> None:
     raise NotImplementedError
 
 
+@_in_kernels
+def unchecked(array: Any) -> Any:
+    """The array, with its ownership not verified in loads and stores by this: the author answers for it.
+
+    `tile.store(tile.unchecked(out), j, x)` is compiled whatever `j` is. The report lists such stores, and the target
+    `cpu-check` finds two blocks at one element when they run.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_add(array: Any, index: Index, value: Scalar) -> None:
+    """Adds a tile to the tile of this index of a `tile.Atomic`, each element by one atomic operation, in any order.
+
+    Elements outside the array are not touched. Sums of floats differ from run to run in their last bits.
+
+    Errors: `ownership/not-atomic`, `type/atomic` for elements of 8 bits, `type/rank`, `type/store`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_max(array: Any, index: Index, value: Scalar) -> None:
+    """The larger of each element and the tile's; otherwise as `atomic_add`."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_min(array: Any, index: Index, value: Scalar) -> None:
+    """The smaller of each element and the tile's; otherwise as `atomic_add`."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_and(array: Any, index: Index, value: Scalar) -> None:
+    """The bits that each element and the tile's have; otherwise as `atomic_add`, on integers."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_or(array: Any, index: Index, value: Scalar) -> None:
+    """The bits that each element or the tile's has; otherwise as `atomic_add`, on integers."""
+    raise NotImplementedError
+
+
+@_in_kernels
+def atomic_xor(array: Any, index: Index, value: Scalar) -> None:
+    """The bits that either each element or the tile's has; otherwise as `atomic_add`, on integers."""
+    raise NotImplementedError
+
+
 # Making tiles
 
 

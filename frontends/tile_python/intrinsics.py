@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.builder import Array, Value
@@ -80,6 +81,19 @@ def _store_at(it: TileInterpreter, array: Any, offsets: Any, value: Any) -> obje
     return None
 
 
+def _atomic(kind: str) -> Intrinsic:
+    def intrinsic(it: TileInterpreter, array: Any, index: Any, value: Any) -> object:
+        made = it.array(array, f"atomic_{kind}")
+        it.tiles.atomic(kind, made, it.index(index, made), it.number(value, f"atomic_{kind}()"))
+        return None
+
+    return intrinsic
+
+
+def _unchecked(it: TileInterpreter, array: Any) -> object:
+    return replace(it.array(array, "unchecked"), unchecked=True)
+
+
 def _filled(value: int) -> Intrinsic:
     def intrinsic(it: TileInterpreter, shape: Any, dtype: Any) -> object:
         return it.tiles.full(it.shape(shape, "the shape"), value, it.as_dtype(dtype, "dtype"))
@@ -140,6 +154,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "bid": _bid, "num_blocks": _num_blocks, "load": _load, "load_at": _load_at, "store": _store,
     "store_at": _store_at, "zeros": _filled(0), "ones": _filled(1), "full": _full, "arange": _arange,
     "reshape": _reshape, "transpose": _transpose, "broadcast_to": _broadcast_to,
+    **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min", "and", "or", "xor")}, "unchecked": _unchecked,
     "expand_dims": _expand_dims, "item": _item, "sum": reduction("sum"), "prod": reduction("prod"),
     "max": reduction("max"), "min": reduction("min"), "any": reduction("or"), "all": reduction("and"), "mma": _mma,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from tileopt.dialects.contracts import ParamKind
 from tileopt.frontends.python.parameters import ArrayParameter, Kinds
 from tileopt.frontends.python.parameters import Const as Const
 
-KINDS = Kinds("tile.In, tile.Out, tile.InOut, tile.Const[int]", "tile.f32")
+KINDS = Kinds("tile.In, tile.Out, tile.InOut, tile.Atomic, tile.Const[int]", "tile.f32")
 
 
 class In(ArrayParameter):
@@ -25,3 +25,9 @@ class InOut(ArrayParameter):
     """An array that the kernel reads and writes: each block the tiles that its id owns."""
 
     _kind = ParamKind.INOUT
+
+
+class Atomic(ArrayParameter):
+    """An array that any block changes, by atomic operations only."""
+
+    _kind = ParamKind.ATOMIC

@@ -16,7 +16,7 @@ from tileopt.passes.analysis.affine import Expr
 from tileopt.passes.analysis.facts import KernelFacts
 from tileopt.passes.analysis.prover import Prover
 
-Access: TypeAlias = tile.Load | tile.Store
+Access: TypeAlias = tile.Load | tile.Store | tile.AtomicRmw
 
 
 BEYOND_BUDGET = 40  # goals looked at to prove a tile partly outside: where it is, it is plain
@@ -50,8 +50,8 @@ class Axis:
 
 
 def accesses(kernel: Operation) -> list[Access]:
-    """The loads and stores of a tile kernel in program order."""
-    return [op for op in kernel.walk() if isinstance(op, tile.Load | tile.Store)]
+    """The loads, stores and atomics of a tile kernel in program order."""
+    return [op for op in kernel.walk() if isinstance(op, Access)]
 
 
 def view_of(op: Access) -> tuple[SSAValue, ViewType]:

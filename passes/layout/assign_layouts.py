@@ -39,6 +39,7 @@ from tileopt.dialects.layout import Coord, Layout, coalesced
 from tileopt.dialects.target import Scope, Target, target_of
 from tileopt.dialects.tile_map import along
 from tileopt.dialects.tile_types import BufferType, tile_shape
+from tileopt.passes.analysis.accesses import Access
 from tileopt.passes.invariants import demand
 from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
@@ -186,7 +187,7 @@ class _Assigner:
     def choose_defaults(self, ops: list[Operation]) -> None:
         accesses: dict[SSAValue, list[Layout]] = {}
         for op in ops:
-            if isinstance(op, tile.Load | tile.Store):
+            if isinstance(op, Access):
                 value = op.result if isinstance(op, tile.Load) else op.value
                 accesses.setdefault(self.classes.find(value), []).append(self.access(op))
         roots = [v for v in self.classes.values() if self.classes.find(v) is v]
@@ -200,7 +201,7 @@ class _Assigner:
                 vector = max(1, self.target.vector_bytes * 8 // bit_width(root.type))
                 self.choose(root, coalesced(shape, tuple(range(len(shape))), vector, self.num_warps))
 
-    def access(self, op: tile.Load | tile.Store) -> Layout:
+    def access(self, op: Access) -> Layout:
         value = op.result if isinstance(op, tile.Load) else op.value
         return access_layout(op.view, tile_shape(value.type), op.vector, self.target, self.num_warps)
 

@@ -47,8 +47,9 @@ class ValueClasses:
 
 # Ops whose operands and results need not lie alike: assign-layouts has a rule for each.
 RELATING = (
-    tile.Load, tile.Store, tile.Splat, tile.ToScalar, tile.Arange, tile.Broadcast, tile.Reshape, tile.Transpose,
-    tile.Reduce, tile.Mma, tile.Stage, tile.Unstage, tile.ConvertLayout, tile.LoadBuffer, tile.StoreBuffer,
+    tile.Load, tile.Store, tile.AtomicRmw, tile.Splat, tile.ToScalar, tile.Arange, tile.Broadcast, tile.Reshape,
+    tile.Transpose, tile.Reduce, tile.Mma, tile.Stage, tile.Unstage, tile.ConvertLayout, tile.LoadBuffer,
+    tile.StoreBuffer,
 )  # fmt: skip
 
 

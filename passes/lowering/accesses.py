@@ -82,6 +82,8 @@ def accesses(op: Operation) -> Iterator[Access]:
             yield from _shared(op.buffer, False, None)
             places = tuple(map(linear_form, op.offsets))
             yield Access(op.view, True, places, op.buffer.type.get_shape())
+        case simt.FragmentAtomic():
+            return  # nothing else touches its array, and atomics need no order
         case (
             gpu_tma.TmaLoad()
             | gpu_mbarrier.MbarrierInit()

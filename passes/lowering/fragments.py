@@ -66,6 +66,12 @@ def lower_store(state: Lowering, op: Operation) -> None:
     )
 
 
+def lower_atomic(state: Lowering, op: Operation) -> None:
+    assert isinstance(op, tile.AtomicRmw)
+    operands = [state.value(v) for v in op.operands]
+    state.emit(simt.FragmentAtomic, operands, [], span(layout_of(op.value.type)) | op.properties)
+
+
 def lower_stage(state: Lowering, op: Operation) -> None:
     assert isinstance(op, tile.Stage)
     buffer = state.emit(simt.AllocShared, [], [op.result.type]).results[0]
@@ -319,6 +325,7 @@ def lower_mma(state: Lowering, op: Operation) -> None:
 TABLE: dict[type[Operation], Rule] = STRUCTURE | {
     tile.Load: lower_load,
     tile.Store: lower_store,
+    tile.AtomicRmw: lower_atomic,
     tile.Stage: lower_stage,
     tile.Unstage: lower_unstage,
     tile.LoadBuffer: lower_load_buffer,

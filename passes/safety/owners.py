@@ -16,7 +16,7 @@ from tileopt.dialects.simt_thread import ElementLoad, ElementStore, ThreadIdx
 from tileopt.dialects.tile_types import ViewType, tile_shape
 from tileopt.passes.analysis.accesses import name_of, shape_of
 from tileopt.passes.analysis.affine import Expr, Symbol, shown
-from tileopt.passes.analysis.facts import KernelFacts
+from tileopt.passes.analysis.facts import KernelFacts, analyse
 from tileopt.passes.analysis.kernel_facts import thread
 from tileopt.passes.safety.instance import Instance
 
@@ -104,9 +104,23 @@ def parties(facts: KernelFacts, kernel: KernelOp, axes: list[int]) -> list[tuple
 
 def owned_accesses(facts: KernelFacts, kernel: KernelOp) -> list[OwnedAccess]:
     """The accesses to owned arrays that the kernel stores to, in program order."""
-    found = [op for op in kernel.walk() if isinstance(op, OwnedOp) and _is_owned(memory_of(op))]
+    found = [op for op in kernel.walk() if isinstance(op, OwnedOp) and _is_owned(memory_of(op)) and not unchecked(op)]
     written = {memory_of(op) for op in found if isinstance(op, STORES)}
     return [OwnedAccess(facts, op) for op in found if memory_of(op) in written]
+
+
+def unchecked(op: Operation) -> bool:
+    """Whether the author answers for an access."""
+    return "unchecked" in op.properties
+
+
+def unchecked_stores(kernel: KernelOp) -> list[OwnedAccess]:
+    """The stores that are not verified, in program order."""
+    found = [op for op in kernel.walk() if isinstance(op, STORES) and unchecked(op)]
+    if not found:
+        return []
+    facts = analyse(kernel)
+    return [OwnedAccess(facts, op) for op in found]
 
 
 def memory_of(op: OwnedOp) -> SSAValue:

@@ -23,7 +23,7 @@ from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
 from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
-from tileopt.passes.safety.owners import parties
+from tileopt.passes.safety.owners import parties, unchecked_stores
 from tileopt.passes.safety.refusals import refusal
 
 UNUSED_AXES = "tile.unused_axes"  # kernel attribute: grid axes where a launch must have extent 1
@@ -60,7 +60,10 @@ def verify_kernel(kernel: KernelOp) -> None:
         return [OwnedAccesses(facts, found, owners) for found, owners in parties(facts, kernel, sorted(used))]
 
     parts = prepare(Sizes())
+    loose = [f"{store.index}: unchecked" for store in unchecked_stores(kernel)]
     if not any(part.stores for part in parts):
+        if loose:
+            _stamp(kernel, loose, [])
         return
     proofs, failed = _proofs(parts)
     positive = Sizes()
@@ -71,8 +74,7 @@ def verify_kernel(kernel: KernelOp) -> None:
             raise refusal(failed)
         positive |= more
         proofs, failed = _proofs(prepare(positive))
-    kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
-    kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, [a for a in (0, 1, 2) if a not in used])
+    _stamp(kernel, [*proofs, *loose], [a for a in (0, 1, 2) if a not in used])
     _require(kernel, positive, used)
 
 
@@ -85,6 +87,11 @@ def _proofs(parts: list[OwnedAccesses]) -> tuple[list[str], OwnedAccesses | None
             return proofs, part
         proofs += found
     return list(dict.fromkeys(proofs)), None
+
+
+def _stamp(kernel: KernelOp, proofs: list[str], unused: list[int]) -> None:
+    kernel.attributes[OWNERSHIP] = ArrayAttr([StringAttr(p) for p in proofs])
+    kernel.attributes[UNUSED_AXES] = DenseArrayBase.from_list(i64, unused)
 
 
 def _named(kernel: KernelOp, sizes: Sizes) -> Sizes:

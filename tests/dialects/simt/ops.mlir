@@ -28,13 +28,16 @@ simt.kernel @ids(%x: !tile.view<?x16xf32, shared>) attributes {simt.threads = 32
 }
 
 // CHECK-LABEL: simt.kernel @global
-simt.kernel @global(%x: !tile.view<?x16xf32, shared>, %out: !tile.view<?x16xf32, owned>, %i: i64) {
+simt.kernel @global(%x: !tile.view<?x16xf32, shared>, %out: !tile.view<?x16xf32, owned>, %sum: !tile.view<?x16xf32, atomic>, %i: i64) {
   // CHECK-NEXT: %a = simt.fragment_load %x[%i, %i] {layout = #tile.layout<regs = {{\[\[}}0, 1]], lanes = {{\[\[}}0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warps = []>, shape = array<i64: 8, 16>, padding = 1.000000e+00 : f32, bounds = #tile.bounds<masked [0]>, vector = 2 : i64} : !tile.view<?x16xf32, shared> -> vector<4xf32>
   // GENERIC: %a = "simt.fragment_load"(%x, %i, %i) <{layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>, padding = 1.000000e+00 : f32, bounds = #tile.bounds<masked [0]>, vector = 2 : i64}> : (!tile.view<?x16xf32, shared>, i64, i64) -> vector<4xf32>
   %a = simt.fragment_load %x[%i, %i] {layout = #pairs, shape = array<i64: 8, 16>, padding = 1.0 : f32, bounds = #tile.bounds<masked [0]>, vector = 2} : !tile.view<?x16xf32, shared> -> vector<4xf32>
   // CHECK-NEXT: simt.fragment_store %a, %out[%i, %i] {layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>} : vector<4xf32>, !tile.view<?x16xf32, owned>
   // GENERIC: "simt.fragment_store"(%a, %out, %i, %i) <{layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>}> : (vector<4xf32>, !tile.view<?x16xf32, owned>, i64, i64) -> ()
   simt.fragment_store %a, %out[%i, %i] {layout = #pairs, shape = array<i64: 8, 16>} : vector<4xf32>, !tile.view<?x16xf32, owned>
+  // CHECK-NEXT: simt.fragment_atomic %a, %sum[%i, %i] {layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>, kind = "add"} : vector<4xf32>, !tile.view<?x16xf32, atomic>
+  // GENERIC: "simt.fragment_atomic"(%a, %sum, %i, %i) <{layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>, kind = "add"}> : (vector<4xf32>, !tile.view<?x16xf32, atomic>, i64, i64) -> ()
+  simt.fragment_atomic %a, %sum[%i, %i] {layout = #pairs, shape = array<i64: 8, 16>, kind = "add"} : vector<4xf32>, !tile.view<?x16xf32, atomic>
   simt.return
 }
 

@@ -56,3 +56,21 @@ tile.kernel @other_attributes() attributes {note = "kept"} {
   // CHECK-NEXT: tile.return {last}
   tile.return {last}
 }
+
+// CHECK-LABEL: tile.kernel @atomic
+tile.kernel @atomic(%out: !tile.view<?xi32, atomic>, %own: !tile.view<?xf32, owned>, %n: i32, %f: f32, %i: i64) {
+  // CHECK-NEXT: tile.splat
+  %x = tile.splat %n : i32 -> tensor<4xi32>
+  // CHECK-NEXT: tile.splat
+  %y = tile.splat %f : f32 -> tensor<4xf32>
+  // CHECK-NEXT: tile.atomic_rmw %x, %out[%i] {kind = "umax"} : tensor<4xi32>, !tile.view<?xi32, atomic>
+  // GENERIC: "tile.atomic_rmw"(%x, %out, %i) <{kind = "umax"}> : (tensor<4xi32>, !tile.view<?xi32, atomic>, i64) -> ()
+  tile.atomic_rmw %x, %out[%i] {kind = "umax"} : tensor<4xi32>, !tile.view<?xi32, atomic>
+  // CHECK-NEXT: tile.atomic_rmw %x, %out[%i] {kind = "xor", bounds = #tile.bounds<masked [0]>, vector = 2 : i64}
+  tile.atomic_rmw %x, %out[%i] {kind = "xor", bounds = #tile.bounds<masked [0]>, vector = 2} : tensor<4xi32>, !tile.view<?xi32, atomic>
+  // CHECK-NEXT: tile.load %own[%i] {unchecked} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  %z = tile.load %own[%i] {unchecked} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  // CHECK-NEXT: tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
+  tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
+  tile.return
+}

@@ -146,3 +146,35 @@ tile.store %x, %v[%i] {vector = 0} : tensor<4xf32>, !tile.view<?xf32, owned>
 %i = "test.op"() : () -> i64
 // expected-error@+1 {{a tile of i32 from an array of f32}}
 tile.store %x, %v[%i] : tensor<4xi32>, !tile.view<?xf32, owned>
+
+// -----
+
+%v = "test.op"() : () -> !tile.view<?xf32, owned>
+%x = "test.op"() : () -> tensor<4xf32>
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{an atomic needs an atomic view}}
+tile.atomic_rmw %x, %v[%i] {kind = "add"} : tensor<4xf32>, !tile.view<?xf32, owned>
+
+// -----
+
+%v = "test.op"() : () -> !tile.view<?xi8, atomic>
+%x = "test.op"() : () -> tensor<4xi8>
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{atomics work on 16, 32 and 64 bits, not on i8}}
+tile.atomic_rmw %x, %v[%i] {kind = "add"} : tensor<4xi8>, !tile.view<?xi8, atomic>
+
+// -----
+
+%v = "test.op"() : () -> !tile.view<?xf32, atomic>
+%x = "test.op"() : () -> tensor<4xf32>
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{the atomic xor works on integers, not on f32}}
+tile.atomic_rmw %x, %v[%i] {kind = "xor"} : tensor<4xf32>, !tile.view<?xf32, atomic>
+
+// -----
+
+%v = "test.op"() : () -> !tile.view<?xi32, atomic>
+%x = "test.op"() : () -> tensor<4xi32>
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{a tile's atomic is add, max, min, umax, umin, and, or, xor, not 'exch'}}
+tile.atomic_rmw %x, %v[%i] {kind = "exch"} : tensor<4xi32>, !tile.view<?xi32, atomic>
