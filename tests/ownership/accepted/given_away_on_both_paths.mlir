@@ -1,0 +1,24 @@
+// RUN: tileopt %s -p verify-ownership | filecheck %s
+
+// Given away on both paths.
+tile.kernel @scale(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  %b = tile.bid {axis = 0}
+  %c = arith.constant 64 : i64
+  %o = arith.muli %b, %c : i64
+  %t = tile.load %x[%o] : !tile.view<?xf32, shared> -> tensor<64xf32>
+  tile.store %t, %out[%o] : tensor<64xf32>, !tile.view<?xf32, owned>
+  tile.return
+}
+// CHECK: stream.program @main
+stream.program @main(%a: !stream.buffer<?xf32, owned>, %b: !stream.buffer<?xf32, owned>, %c: i1, %g: i64) {
+  %one = arith.constant 1 : i64
+  %s = stream.create
+  scf.if %c {
+    stream.launch @scale grid(%g, %one, %one) on %s (borrow %a, move %b) : (!stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>)
+    stream.free %a on %s : !stream.buffer<?xf32, owned>
+  } else {
+    stream.free %a on %s : !stream.buffer<?xf32, owned>
+    stream.free %b on %s : !stream.buffer<?xf32, owned>
+  }
+  stream.return
+}

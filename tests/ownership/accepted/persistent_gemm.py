@@ -1,0 +1,24 @@
+"""A few blocks go round over all tiles of a product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tileopt import tile
+
+
+@tile.kernel
+def gemm(a: tile.In, b: tile.In, c: tile.Out, B: tile.Const[int] = 16):
+    rows, columns = tile.cdiv(c.shape[0], B), tile.cdiv(c.shape[1], B)
+    for t in range(tile.bid(0), rows * columns, tile.num_blocks(0)):
+        i, j = t // columns, t % columns
+        acc = tile.zeros((B, B))
+        for k in range(tile.cdiv(a.shape[1], B)):
+            acc = tile.mma(tile.load(a, (i, k), (B, B)), tile.load(b, (k, j), (B, B)), acc)
+        tile.store(c, (i, j), acc)
+
+
+a, b = np.random.default_rng().random((70, 33)), np.random.default_rng().random((33, 50))
+c = np.empty((70, 50), np.float32)
+gemm[3](a.astype(np.float32), b.astype(np.float32), c)
+np.testing.assert_allclose(c, a @ b, rtol=1e-4)

@@ -1,0 +1,19 @@
+// RUN: tileopt %s -p verify-ownership --verify-diagnostics
+
+// A grid axis that the kernel does not use.
+tile.kernel @scale(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  %b = tile.bid {axis = 0}
+  %c = arith.constant 64 : i64
+  %o = arith.muli %b, %c : i64
+  %t = tile.load %x[%o] : !tile.view<?xf32, shared> -> tensor<64xf32>
+  tile.store %t, %out[%o] : tensor<64xf32>, !tile.view<?xf32, owned>
+  tile.return
+}
+stream.program @main(%a: !stream.buffer<?xf32, owned>, %b: !stream.buffer<?xf32, owned>, %g: i64) -> (!stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>) {
+  %one = arith.constant 1 : i64
+  %s = stream.create
+  %two = arith.constant 2 : i64
+  // expected-error@+1 {{[ownership/repeated-blocks]: @scale does not use axis 1 of the grid, which has extent 2 here}}
+  stream.launch @scale grid(%g, %two, %one) on %s (borrow %a, own %b) : (!stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>)
+  stream.return %a, %b : !stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>
+}

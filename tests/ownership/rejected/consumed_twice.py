@@ -1,0 +1,25 @@
+"""The first call took it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tileopt
+from tileopt import tile
+
+
+@tile.kernel
+def double(x: tile.In, out: tile.Out):
+    tile.store(out, tile.bid(0), tile.load(x, tile.bid(0), 64) * 2)
+
+
+@tileopt.consumes("x")
+def doubled(x):
+    out = np.empty_like(x)
+    double[2](x, out)
+    return out
+
+
+x = np.ones(128, np.float32)
+doubled(x)
+doubled(x)  #! ownership/use-after-move

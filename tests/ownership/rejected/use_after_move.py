@@ -1,0 +1,18 @@
+"""The array belongs to another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tileopt
+from tileopt import tile
+
+
+@tile.kernel
+def double(x: tile.In, out: tile.Out):
+    tile.store(out, tile.bid(0), tile.load(x, tile.bid(0), 64) * 2)
+
+
+x, out = np.ones(128, np.float32), np.empty(128, np.float32)
+owner = tileopt.move(x)
+double[2](x, out)  #! ownership/use-after-move
