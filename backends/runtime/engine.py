@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from tileopt.backends.runtime import defaults
 from tileopt.backends.runtime.compiled_kernel import CompiledKernel
 from tileopt.backends.runtime.dispatch import Dispatcher
+from tileopt.backends.runtime.errors import LaunchOwnershipError
 from tileopt.backends.runtime.signature import signature_of
 from tileopt.dialects.contracts import KernelDefinition, Spec
 
@@ -35,7 +36,11 @@ class Engine:
         dispatcher: Dispatcher | None = getattr(kernel, _ATTRIBUTE, None)
         if dispatcher is None or dispatcher.definition is not kernel:
             dispatcher = self.dispatcher(kernel)
-        dispatcher.launch(grid, args, kwargs, stream, target)
+        try:
+            dispatcher.launch(grid, args, kwargs, stream, target)
+        except LaunchOwnershipError as error:
+            error.notes = (*error.notes, (f"{kernel.name} is defined here", kernel.location))
+            raise
 
     def dispatcher(self, kernel: KernelDefinition) -> Dispatcher:
         """The kernel's dispatcher, which lives as long as the kernel."""

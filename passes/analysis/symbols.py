@@ -46,6 +46,8 @@ class SymbolTable:
     def opaque(self, kind: str, args: tuple[Expr, ...], bounds: Interval, divisor: int = 1) -> Expr:
         """A function of `args` of which only the bounds, and that `divisor` divides it, are known."""
         short = kind.removeprefix("arith.").split(":")[0]
+        if short.startswith("wrap"):
+            short = f"i{short.removeprefix('wrap')}"  # as a kernel would write it
         label = f"{short}({', '.join(f'{{{i}}}' for i in range(len(args)))})"
         within = Interval(-(-bounds.lo // divisor), bounds.hi // divisor)
         symbol, _ = self.derived(kind, label, args, within)

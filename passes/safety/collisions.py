@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from tileopt.passes.analysis.affine import Expr, Symbol, closure
+from tileopt.passes.analysis.affine import Expr, Symbol, closure, leaves
 from tileopt.passes.analysis.evaluate import Unknown, evaluate_all
 from tileopt.passes.analysis.facts import KernelFacts
 
@@ -22,11 +22,13 @@ TRIPS = 6  # iterations of a loop
 
 @dataclass(frozen=True)
 class Collision:
-    """Two owners, as "block 3" or "thread 1 of block 0", and the part of the array that both touch, as [0..63, 4]."""
+    """Two owners, as "block 3" or "thread 1 of block 0", and the part of the array that both touch, as [0..63, 4].
+    `given`: what was chosen of what a launch may choose, as "n = 2"; empty where they meet in any launch."""
 
     first: str
     second: str
     tile: str
+    given: str = ""
 
     @property
     def both(self) -> str:
@@ -34,6 +36,11 @@ class Collision:
         if " of " in self.first:
             return f"{self.first} and {self.second}"
         return f"{self.first.replace(' ', 's ', 1)} and {self.second.split(' ', 1)[1]}"
+
+    @property
+    def where(self) -> str:
+        """ " where n = 2", to follow what is said of the owners."""
+        return f" where {self.given}" if self.given else ""
 
 
 def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, owners: Owners) -> Collision | None:
@@ -51,7 +58,8 @@ def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, owners: Owners) 
             found = _search(a, b, ids, grid, values, dims)
             if found is not None:
                 first, second, tile = found
-                return Collision(_named(first, len(bids), owners), _named(second, len(bids), owners), tile)
+                named = _named(first, len(bids), owners), _named(second, len(bids), owners)
+                return Collision(*named, tile, _given(values, [*a.offsets, *b.offsets]))
     except Unknown:
         return None
     return None
@@ -60,6 +68,12 @@ def collide(facts: KernelFacts, a: OwnedAccess, b: OwnedAccess, owners: Owners) 
 def _named(ids: tuple[int, ...], blocks: int, owners: Owners) -> str:
     block = f"block {_tuple(ids[:blocks] or (0,))}"
     return f"thread {_tuple(ids[blocks:])} of {block}" if owners.of_threads else block
+
+
+def _given(values: dict[Symbol, int], offsets: Sequence[Expr]) -> str:
+    """The values of what a launch chooses and the offsets rest on."""
+    chosen = sorted((s for s in leaves(offsets) if s in values), key=lambda s: s.id)
+    return " and ".join(f"{s.name} = {values[s]}" for s in chosen)
 
 
 def _all_symbols(exprs: Sequence[Expr]) -> list[Symbol]:

@@ -63,8 +63,24 @@ def meet(kernel: KernelOp, first: Operation, second: Operation, axes: list[int])
             for extent in reversed(found.shape):
                 index.insert(0, str(found.place % extent))
                 found.place //= extent
-            return Collision(names[0], names[1], f"[{', '.join(index)}]")
+            return Collision(names[0], names[1], f"[{', '.join(index)}]", _given(kernel, launch, first, second))
     return None
+
+
+def _given(kernel: KernelOp, launch: Launch, first: Operation, second: Operation) -> str:
+    """The integer arguments of the launch that the accesses' indices are computed from."""
+    found: set[SSAValue] = set()
+    pending = [v for op in (first, second) for v in op.operands]
+    seen = set(pending)
+    while pending:
+        value = pending.pop()
+        if value in launch.scalars:
+            found.add(value)
+        operands = value.owner.operands if isinstance(value.owner, Operation) else ()
+        pending += [v for v in operands if v not in seen]
+        seen.update(operands)
+    arguments = kernel.body.block.args
+    return " and ".join(f"{kernel.arg_name(i)} = {launch.scalars[a]}" for i, a in enumerate(arguments) if a in found)
 
 
 class _Watch:

@@ -18,6 +18,7 @@ from tileopt.passes.analysis.accesses import name_of, shape_of
 from tileopt.passes.analysis.affine import Expr, Symbol, shown
 from tileopt.passes.analysis.facts import KernelFacts, analyse
 from tileopt.passes.analysis.kernel_facts import thread
+from tileopt.passes.analysis.symbols import exact
 from tileopt.passes.safety.instance import Instance
 
 OwnedOp: TypeAlias = tile.Load | tile.Store | ElementLoad | ElementStore | TmaStore
@@ -47,7 +48,7 @@ class OwnedAccess:
     @property
     def index(self) -> str:
         """The access as messages show it: out[64*bid(0), 0]."""
-        offsets = [shown(offset, f"<offset {axis}>") for axis, offset in enumerate(self.offsets)]
+        offsets = [shown(exact(offset), f"<offset {axis}>") for axis, offset in enumerate(self.offsets)]
         return f"{self.name}[{', '.join(offsets)}]"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tileopt.dialects.diagnostics import OwnershipError, location_of
-from tileopt.passes.analysis.affine import Symbol, leaves
+from tileopt.dialects import simt, tile
+from tileopt.dialects.diagnostics import Location, OwnershipError, location_of
+from tileopt.passes.analysis.affine import Expr, Symbol, closure, leaves, shown
+from tileopt.passes.analysis.symbols import exact
 from tileopt.passes.safety.collisions import Collision, collide
 from tileopt.passes.safety.meetings import meet
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
@@ -23,10 +25,30 @@ def refusal(owned: OwnedAccesses) -> OwnershipError:
     if collision is None and not data and owned.owners.of_threads:
         collision = meet(owned.facts.kernel, first.op, second.op, owned.owners.axes)
     code, message, help = _describe(first, second, data, collision, left, owned.owners)
-    notes = []
+    notes = [] if data else _notes(owned, left)
     if first is not second:
-        notes = [("the other store is here" if second.stores else "the store is here", location_of(first.op))]
+        notes.insert(0, ("the other store is here" if second.stores else "the store is here", location_of(first.op)))
     return OwnershipError(code, message, location=location_of(second.op), help=help, notes=notes)
+
+
+def _notes(owned: OwnedAccesses, left: list[Symbol]) -> list[tuple[str, Location | None]]:
+    """Where the ids are taken that leave two owners together, and what may not be exact."""
+    assert owned.failed is not None
+    first, second = owned.failed
+    notes: list[tuple[str, Location | None]] = []
+    stands = location_of(second.op)
+    for op in owned.facts.kernel.walk():
+        if isinstance(op, tile.Bid | simt.BlockId):
+            symbol, place = owned.facts.of(op.result).expr, location_of(op)
+            same = place is not None and stands is not None and place.line == stands.line
+            if not same and any(symbol == Expr.symbol(s) for s in left):
+                notes.append((f"{symbol} is taken here", place))
+    wrapped = [s for s in closure([*first.offsets, *second.offsets]) if s.kind.startswith("wrap")]
+    if wrapped:
+        widest = max(wrapped, key=lambda s: s.id)
+        text = shown(exact(widest.args[0]), "the offset")
+        notes.append((f"{text} may leave the range of 64 bits, and then names another place", None))
+    return notes
 
 
 def _describe(
@@ -43,10 +65,10 @@ def _describe(
     if not second.stores:
         cause = f"{second.index} may be what another {noun[:-1]} writes"
         if collision is not None:
-            cause = f"{collision.second} reads {name}{collision.tile}, which {collision.first} writes"
+            cause = f"{collision.second} reads {name}{collision.tile}, which {collision.first} writes{collision.where}"
         return "ownership/foreign-read", cause, f"read {name} only where the same {noun[:-1]} stores to it"
     if collision is not None:
-        cause = f"{collision.both} both write {name}{collision.tile}"
+        cause = f"{collision.both} both write {name}{collision.tile}{collision.where}"
     elif first is second:
         cause = f"cannot prove that two {noun} never write one element of {name}: {second.index}"
     else:
@@ -64,6 +86,10 @@ def _help(first: OwnedAccess, second: OwnedAccess, left: list[Symbol], owners: O
             f"the proof does not see through '{lost}': make the index of ids with + - * // % and min, and loop over "
             "several tiles with `for t in range(tile.bid(0), n, tile.num_blocks(0))`"
         )
+    arguments = [s for s in leaves(offsets) if s.kind == "argument"]
+    if arguments and any(s.kind.startswith("wrap") for s in closure(offsets)):
+        names = " and ".join(sorted(s.name for s in arguments))
+        return f"compute it from extents or tile.num_blocks() in place of {names}, or test the size of {names} before"
     free = [s for s in left if s not in leaves(offsets)]
     if free:
         axis = next(a for a, symbol in zip(owners.axes, owners.bids, strict=True) if symbol is free[0])

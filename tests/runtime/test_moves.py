@@ -40,8 +40,13 @@ def test_use_after_move_names_the_parameter_and_both_lines() -> None:
     error = caught.value
     assert isinstance(error, LaunchError) and error.code == "ownership/use-after-move"
     assert "'x'" in error.message and error.location is not None and error.location.line == line("used")
-    (note,) = error.notes
-    assert "moved here" in note[0] and note[1] is not None and note[1].line == line("moved")
+    note, kernel = error.notes
+    assert (
+        kernel[0] == "scale is defined here"
+        and "moved here" in note[0]
+        and note[1] is not None
+        and note[1].line == line("moved")
+    )
     scale[2](owner, out)
     assert np.allclose(out, 2 * owner.astype(np.float64)) and np.shares_memory(owner, x)
 

@@ -2,6 +2,7 @@
 
 // A guard that lets two blocks through.
 tile.kernel @guard(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c0 = arith.constant 0 : i64
   %c2 = arith.constant 2 : i64

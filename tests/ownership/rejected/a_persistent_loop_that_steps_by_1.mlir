@@ -2,6 +2,7 @@
 
 // A persistent loop that steps by 1.
 tile.kernel @persistent_step(%out: !tile.view<?xf32, owned> {tile.name = "out"}, %n: i64 {tile.name = "n"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c1 = arith.constant 1 : i64
   %c = arith.constant 16 : i64

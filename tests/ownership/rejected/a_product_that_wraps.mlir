@@ -2,6 +2,7 @@
 
 // 2^33 blocks would be needed, but the product wraps before: 2^32 * 2^32 is 0.
 tile.kernel @wraps(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c = arith.constant 4611686018427387904 : i64
   %o = arith.muli %b, %c : i64

@@ -2,6 +2,7 @@
 
 // All blocks store to one place.
 tile.kernel @constant(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c = arith.constant 64 : i64
   %z = tile.splat %b : i64 -> tensor<64xi64>

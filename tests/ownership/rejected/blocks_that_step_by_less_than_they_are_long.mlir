@@ -2,6 +2,7 @@
 
 // Blocks that step by less than they are long.
 simt.kernel @short_step(%out: !tile.view<?xf32, owned> {tile.name = "out"}) attributes {simt.block = array<i64: 2, 1, 1>} {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = simt.block_id {axis = 0}
   %t = simt.thread_idx {axis = 0}
   %i = arith.addi %b, %t : i64

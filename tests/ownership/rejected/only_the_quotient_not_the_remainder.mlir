@@ -2,6 +2,7 @@
 
 // Only the quotient, not the remainder.
 tile.kernel @quotient(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c2 = arith.constant 2 : i64
   %c = arith.constant 32 : i64

@@ -2,6 +2,7 @@
 
 // Quotient and remainder by different divisors.
 tile.kernel @mixed_divisors(%out: !tile.view<?x?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c3 = arith.constant 3 : i64
   %c4 = arith.constant 4 : i64

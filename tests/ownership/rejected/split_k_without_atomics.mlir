@@ -3,6 +3,7 @@
 // Split over k without atomics: an axis of the grid that the offsets ignore.
 tile.kernel @split_k(%a: !tile.view<?x?xf32, shared>, %out: !tile.view<?x?xf32, owned> {tile.name = "out"}) {
   %b0 = tile.bid {axis = 0}
+  // expected-note@+1 {{bid(1) is taken here}}
   %b1 = tile.bid {axis = 1}
   %c0 = arith.constant 0 : i64
   %c = arith.constant 32 : i64

@@ -2,6 +2,7 @@
 
 // A loop whose sub-tiles run into the next block's.
 tile.kernel @long_loop(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64

@@ -2,7 +2,9 @@
 
 // The sum of two block ids.
 tile.kernel @diagonal(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b0 = tile.bid {axis = 0}
+  // expected-note@+1 {{bid(1) is taken here}}
   %b1 = tile.bid {axis = 1}
   %s = arith.addi %b0, %b1 : i64
   %c = arith.constant 32 : i64

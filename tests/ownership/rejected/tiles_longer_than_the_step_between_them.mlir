@@ -2,6 +2,7 @@
 
 // Tiles longer than the step between them.
 tile.kernel @short_step(%out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  // expected-note@+1 {{bid(0) is taken here}}
   %b = tile.bid {axis = 0}
   %c = arith.constant 32 : i64
   %o = arith.muli %b, %c : i64
