@@ -1,4 +1,4 @@
-"""Atomic updates of one element, and fences.
+"""Atomic updates of one element, or of those of a tile, and fences.
 
 What LLVM has no instruction for on all targets (16-bit floats, the larger of two floats) is a loop around a
 compare-and-swap of the bits. Where a block's threads run one at a time, its shared memory needs no atomics.
@@ -13,12 +13,17 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm import types
+from tileopt.backends.llvm.access import Access, register_mask
 from tileopt.backends.llvm.arith import F32, native
+from tileopt.backends.llvm.coords import writer
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.faults import test_access
 from tileopt.backends.llvm.fragment import combiner
+from tileopt.backends.llvm.registers import scalars
 from tileopt.backends.llvm.thread import pointer_to
 from tileopt.backends.llvm.values import Buffer
+from tileopt.dialects import simt
+from tileopt.dialects.dtypes import element_type
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw, Fence
 
 _ORDERS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
@@ -190,4 +195,48 @@ def fence(emitter: Emitter, op: Operation) -> None:
     emitter.line(f"fence {_scope(emitter, op)}seq_cst")
 
 
-HANDLERS: dict[type[Operation], Handler] = {AtomicRmw: rmw, AtomicCas: cas, Fence: fence}
+def fragment_atomic(emitter: Emitter, op: Operation) -> None:
+    """Of the threads that hold one element, and of one thread's registers with the same, one updates it."""
+    assert isinstance(op, simt.FragmentAtomic)
+    layout, values = op.layout_over(op.value.type), scalars(emitter, emitter.fragment(op.value))
+    offsets = [emitter.scalar(v) for v in op.offsets]
+    access = Access(emitter, emitter.view(op.view), offsets, layout, op.bounds)
+    update = Update(emitter, AtomicKind(op.kind.data), element_type(op.value.type))
+    done, with_writer = emitter.label("done"), writer(emitter, layout)
+    if with_writer is not None:
+        update_here = emitter.label("update")
+        emitter.branch_if(with_writer, update_here, done)
+        emitter.start(update_here)
+    base, windows = access.thread_pointer(), access.windows(access.checked_axes)
+    # Before any branch: what one register's address is made of is used by others.
+    pointers = [access.step(base, access.register_offset(r)) for r in range(layout.registers)]
+    space = emitter.backend.global_pointer
+    for register in _distinct(layout.register_coords):
+        mask = register_mask(emitter, layout, windows, register, 1)
+        after = emitter.label("next")
+        if mask is not None:
+            inside = emitter.label("inside")
+            emitter.branch_if(mask, inside, after)
+            emitter.start(inside)
+        update.run(values[register], pointers[register], space, access.memory)
+        if mask is not None:
+            emitter.branch(after)
+            emitter.start(after)
+    if with_writer is not None:
+        emitter.branch(done)
+        emitter.start(done)
+
+
+def _distinct(coords: tuple[tuple[int, ...], ...]) -> list[int]:
+    first: dict[tuple[int, ...], int] = {}
+    for register, at in enumerate(coords):
+        first.setdefault(at, register)
+    return list(first.values())
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    AtomicRmw: rmw,
+    AtomicCas: cas,
+    Fence: fence,
+    simt.FragmentAtomic: fragment_atomic,
+}

@@ -343,7 +343,6 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         query,
         scf,
         thread,
-        tile_atomic,
     )
 
     return {
@@ -356,7 +355,6 @@ def shared_handlers() -> dict[type[Operation], Handler]:
         **dot.HANDLERS,
         **thread.HANDLERS,
         **lane.HANDLERS,
-        **tile_atomic.HANDLERS,
         **atomic.HANDLERS,
         **host.HANDLERS,
         **constant.HANDLERS,
