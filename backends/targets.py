@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from tileopt.backends.cpu import modelled_target as model
 from tileopt.backends.cpu import target as cpu
 from tileopt.backends.nvidia import targets as nvidia
 
-__all__ = ["cpu", "nvidia"]
+__all__ = ["cpu", "model", "nvidia"]

@@ -130,6 +130,11 @@ class Target:
     tile_registers: int | None = None
     default_stages: int = 1
 
+    @property
+    def is_gpu(self) -> bool:
+        """Whether its threads and units are a GPU's; `kind` says where the code runs."""
+        return self.arch > 0
+
     def has(self, feature: Feature) -> bool:
         return feature in self.features
 
@@ -147,6 +152,7 @@ class Target:
 
 
 _TARGETS: dict[str, Callable[[], Target]] = {}
+_FAMILIES: dict[str, Callable[[str], Target]] = {}
 _MADE: dict[str, Target] = {}
 
 
@@ -156,6 +162,11 @@ def register_target(name: str, make: Callable[[], Target]) -> None:
     _MADE.pop(name, None)
 
 
+def register_family(prefix: str, make: Callable[[str], Target]) -> None:
+    """Adds the targets `prefix:name`, one for each name that `make` takes; it raises TargetError for others."""
+    _FAMILIES[prefix] = make
+
+
 def target_names() -> tuple[str, ...]:
     return tuple(_TARGETS)
 
@@ -163,6 +174,10 @@ def target_names() -> tuple[str, ...]:
 def get_target(name: str) -> Target:
     """The target of this name. Raises TargetError where there is none."""
     if name not in _MADE:
+        prefix, _, rest = name.partition(":")
+        if prefix in _FAMILIES and rest:
+            _MADE[name] = _FAMILIES[prefix](rest)
+            return _MADE[name]
         if name not in _TARGETS:
             raise TargetError(
                 "target/unknown",

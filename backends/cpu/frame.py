@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from tileopt.backends.cpu.jit import entry_symbol
 from tileopt.backends.llvm.emitter import Emitter
 from tileopt.backends.llvm.faults import ERROR
+from tileopt.backends.llvm.query import grid_parameter
 from tileopt.backends.llvm.types import memory_type
 from tileopt.backends.llvm.values import View
 from tileopt.dialects.diagnostics import UnsupportedError
+from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
 
@@ -60,6 +62,8 @@ def define_arguments(emitter: Emitter) -> list[Argument]:
             unit,
             1 if contract is None else contract.align,
         )
+    if PERSISTENT in emitter.kernel.attributes:
+        out += [Argument("i64", "", grid_parameter(axis)) for axis in range(3)]
     if emitter.faults.any:
         out.append(Argument("ptr", "", ERROR))
     if len(out) > 4096:

@@ -17,7 +17,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.backends.cpu import coroutine
@@ -35,18 +35,22 @@ from tileopt.dialects import (
     gpu_tensor,
     gpu_tma,
     gpu_warpgroup,
+    gpu_wgmma,
     gpu_words,
     simt,
 )
 from tileopt.dialects.diagnostics import CompileError, UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import CLUSTER
 from tileopt.dialects.simt import Kernel
 from tileopt.dialects.simt_warp import SyncWarp
 from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import BufferType, ViewType
 
+FRAGMENTS = (gpu.MmaSync, gpu_wgmma.Wgmma)
 HARDWARE: tuple[type[Operation], ...] = (
+    *FRAGMENTS,
     gpu.CpAsyncCommit,
     gpu.CpAsyncWait,
     *gpu_words.WordOps,
@@ -70,7 +74,7 @@ def needed(kernel: Kernel) -> bool:
 
 def _plain(attribute: Attribute) -> object:
     match attribute:
-        case StringAttr():
+        case StringAttr() | LayoutAttr():
             return attribute.data
         case IntegerAttr():
             return attribute.value.data
@@ -105,6 +109,9 @@ def describe(op: Operation, **more: object) -> str:
     found: dict[str, object] = {"op": op.name, **properties, **more, "results": len(op.results)}
     found["line"] = None if place is None else [place.file, place.line, place.column]
     found["memory"] = [_memory(v.type) for v in op.operands if isinstance(v.type, BufferType | ViewType)]
+    vectors = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, VectorType)]
+    found["fragments"] = [[_NAMES[t.element_type], t.get_shape()[0]] for t in vectors]
+    found["results"] = sum(_registers(v) for v in op.results)
     segments = op.properties.get("operandSegmentSizes")
     found["segments"] = _plain(segments) if segments is not None else None
     return json.dumps(found)
@@ -139,7 +146,28 @@ def _address(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) ->
 
 def _word(emitter: Emitter, value: SSAValue) -> str:
     """A scalar's bits as an i64."""
-    element, text = emitter.element(value.type), emitter.scalar(value)
+    return _bits(emitter, emitter.element(value.type), emitter.scalar(value))
+
+
+def _registers(value: SSAValue) -> int:
+    """Words of a value: the registers of a fragment, or one."""
+    return value.type.get_shape()[0] if isinstance(value.type, VectorType) else 1
+
+
+def _fragment_words(emitter: Emitter, value: SSAValue) -> list[str]:
+    """A word for each register of a fragment."""
+    fragment, out = emitter.fragment(value), list[str]()
+    for chunk in fragment.chunks:
+        for lane in range(fragment.width):
+            text = chunk
+            if fragment.width > 1:
+                vector = types.vector(fragment.width, fragment.element)
+                text = emitter.assign(f"extractelement {vector} {chunk}, i32 {lane}")
+            out.append(_bits(emitter, fragment.element, text))
+    return out
+
+
+def _bits(emitter: Emitter, element: str, text: str) -> str:
     bits = types.BITS[element]
     if element != f"i{bits}":
         text = emitter.assign(f"bitcast {element} {text} to i{bits}")
@@ -153,6 +181,9 @@ def _words(emitter: Emitter, op: Operation) -> list[str]:
     while at < len(operands):
         value = operands[at]
         at += 1
+        if isinstance(value.type, VectorType):
+            out += _fragment_words(emitter, value)
+            continue
         if not isinstance(value.type, BufferType | ViewType):
             out.append(_word(emitter, value))
             continue
@@ -176,13 +207,13 @@ def _copied(emitter: Emitter, op: gpu_tma.TmaLoad | gpu_tma.TmaStore) -> list[st
     return out
 
 
-WHOLE_BUFFERS = (*gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
+WHOLE_BUFFERS = (gpu_wgmma.Wgmma, *gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
 
 
 def words_of(op: Operation) -> int:
     """The most words that an op's request has beside its description."""
     ranks = sum(v.type.rank for v in op.operands if isinstance(v.type, ViewType))
-    return len(op.operands) + len(op.results) + 2 * ranks + 1
+    return sum(map(_registers, (*op.operands, *op.results))) + 2 * ranks + 1
 
 
 def request(emitter: Emitter, op: Operation) -> None:
@@ -194,16 +225,63 @@ def request(emitter: Emitter, op: Operation) -> None:
         place = emitter.assign(f"getelementptr i64, ptr %request, i64 {number}")
         emitter.line(f"store i64 {word}, ptr {place}, align 8")
     stop(emitter, describe(op, operands=len(words)))
-    for number, result in enumerate(op.results, 1 + len(words)):
-        place = emitter.assign(f"getelementptr i64, ptr %request, i64 {number}")
+    at = 1 + len(words)
+    for result in op.results:
         element = emitter.element(result.type)
-        bits = types.BITS[element]
-        text = emitter.assign(f"load i64, ptr {place}, align 8")
-        if bits != 64:
-            text = emitter.assign(f"trunc i64 {text} to i{bits}")
-        if element != f"i{bits}":
-            text = emitter.assign(f"bitcast i{bits} {text} to {element}")
-        emitter.values[result] = text
+        texts = [_answer(emitter, number, element) for number in range(at, at + _registers(result))]
+        at += len(texts)
+        if not isinstance(result.type, VectorType):
+            emitter.values[result] = texts[0]
+            continue
+        width, chunks = emitter.width_of(result.type), list[str]()
+        for first in range(0, len(texts), width):
+            chunk = texts[first] if width == 1 else "poison"
+            for lane in range(width if width > 1 else 0):
+                given = f"{types.vector(width, element)} {chunk}, {element} {texts[first + lane]}"
+                chunk = emitter.assign(f"insertelement {given}, i32 {lane}")
+            chunks.append(chunk)
+        emitter.define(result, chunks)
+
+
+def _answer(emitter: Emitter, number: int, element: str) -> str:
+    """A word of the request as a register."""
+    bits = types.BITS[element]
+    place = emitter.assign(f"getelementptr i64, ptr %request, i64 {number}")
+    text = emitter.assign(f"load i64, ptr {place}, align 8")
+    if bits != 64:
+        text = emitter.assign(f"trunc i64 {text} to i{bits}")
+    return text if element == f"i{bits}" else emitter.assign(f"bitcast i{bits} {text} to {element}")
+
+
+def cp_async(emitter: Emitter, op: Operation) -> None:
+    """A tile's copy, at once: nobody may read what is under way, or write it."""
+    assert isinstance(op, gpu.CpAsync) and isinstance(op.target.type, BufferType)
+    type_ = op.target.type
+    layout = op.layout.over(type_.get_shape())
+    properties = {name: op.properties[name] for name in ("layout", "bounds", "padding") if name in op.properties}
+    properties["shape"] = DenseArrayBase.from_list(i64, type_.get_shape())
+    fragment = VectorType(type_.element_type, [layout.registers])
+    load = simt.FragmentLoad.create(operands=[op.view, *op.offsets], result_types=[fragment], properties=properties)
+    store = simt.SharedStore.create(operands=[load.result, op.target], properties={"layout": op.layout})
+    for made in (load, store):
+        emitter.emit_op(made)
+    for made in (store, load):
+        made.erase()
+
+
+def ldmatrix(emitter: Emitter, op: Operation) -> None:
+    """Each lane reads what it gets: the layout says what."""
+    assert isinstance(op, gpu.LdMatrix)
+    load = simt.SharedLoad.create(operands=[op.source], result_types=[op.result.type], properties={"layout": op.layout})
+    emitter.emit_op(load)
+    emitter.values[op.result] = emitter.values[load.result]
+    load.erase()
+
+
+def wgmma_wait(emitter: Emitter, op: Operation) -> None:
+    """The product was done when it was started."""
+    assert isinstance(op, gpu_wgmma.WgmmaWait)
+    emitter.values[op.result] = emitter.values[op.acc]
 
 
 def inline_ptx(emitter: Emitter, op: Operation) -> None:
@@ -222,6 +300,9 @@ def inline_ptx(emitter: Emitter, op: Operation) -> None:
 HANDLERS: dict[type[Operation], Handler] = {
     **dict.fromkeys(HARDWARE, request),
     gpu_inline.InlinePtx: inline_ptx,
+    gpu.CpAsync: cp_async,
+    gpu.LdMatrix: ldmatrix,
+    gpu_wgmma.WgmmaWait: wgmma_wait,
 }
 
 

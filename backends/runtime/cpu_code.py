@@ -7,6 +7,7 @@ import threading
 from time import perf_counter_ns
 from typing import Any
 
+from tileopt.backends.compiled import SlotKind
 from tileopt.backends.cpu.jit import MODEL
 from tileopt.backends.runtime import pool
 from tileopt.backends.runtime.artifact import Artifact
@@ -16,6 +17,7 @@ from tileopt.backends.runtime.plan import ArgumentBuffer, Run
 
 _ALIGN = 128
 _INLINE_NS = 60_000  # waking the other threads costs about as much
+_MULTIPROCESSORS = 3  # of the machine that the model of the hardware is
 _CHUNKS = 4  # for each thread, so that uneven blocks even out
 
 _ENTRY = ctypes.CFUNCTYPE(
@@ -77,7 +79,12 @@ class CpuCode:
         record = (ctypes.c_int64 * RECORD_WORDS)()
         if self.artifact.checks:
             buffer.words[len(self.artifact.params) - 1] = ctypes.addressof(record)
-        self._entry(buffer.address, 0, 0, grid[0] * grid[1] * grid[2], *grid)
+        blocks, launched = grid[0] * grid[1] * grid[2], grid
+        if self.artifact.persistent:  # as many blocks as such a machine has take those of the grid in turn
+            first = next(at for at, slot in enumerate(self.artifact.params) if slot.kind is SlotKind.GRID)
+            buffer.words[first], buffer.words[first + 1], buffer.words[first + 2] = grid
+            launched = (min(blocks, _MULTIPROCESSORS), 1, 1)
+        self._entry(buffer.address, 0, 0, blocks, *launched)
         error = take_error()
         if record[0]:
             raise check_error(self.artifact, list(record))

@@ -21,7 +21,7 @@ REGISTER_BITS = 32
 
 def check_registers(kernel: KernelOp, target: Target) -> None:
     """Raises UnsupportedError (`limits/tile-registers`) at the first tile that a thread of `target` cannot hold."""
-    if target.kind != "cuda":
+    if not target.is_gpu:
         return
     checked: set[Attribute] = set()
     ops = list(kernel.walk())

@@ -78,7 +78,7 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     groups = [m // WARPGROUP_ROWS for atom, m, _ in products if atom.scope is Scope.WARPGROUP]
     if groups:
         warps = max(warps, WARPGROUP * min(2, *(g & -g for g in groups)))
-    while largest > ACCUMULATORS_PER_THREAD * 32 * warps and warps < MAX_WARPS and target.kind == "cuda" and not groups:
+    while largest > ACCUMULATORS_PER_THREAD * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
         warps *= 2
     return warps
 
@@ -124,7 +124,7 @@ class MapTensorCores(ModulePass):
             best.append((self.atom_of(op, target, given), m, n))
         warps = choose_warps(target, best, given)
         # On a GPU products decide alone: their accumulators fill a thread's registers on purpose.
-        if given is None and target.tile_registers is not None and not (products and target.kind == "cuda"):
+        if given is None and target.tile_registers is not None and not (products and target.is_gpu):
             warps = warps_for_tiles(kernel, warps, target.tile_registers, target.max_threads)
         for op in products:
             if op.atom is None:

@@ -8,8 +8,10 @@ from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.state import Block, Description, Thread
 from tileopt.backends.cpu.reference import matrices
 from tileopt.backends.cpu.reference.shared_operands import layout_of, matrix
+from tileopt.backends.nvidia.atoms.mma_sync import matmul_reference
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_described import INTEGERS
+from tileopt.dialects.layout import WARP_SIZE, Layout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,6 +100,89 @@ def _wgmma(threads: list[Thread], asked: Description) -> None:
     answer(lanes, matrices.wgmma(a, b, given[:, at[3] : at[4]], acc_type))
 
 
+def _element_words(given: Array, element: str) -> Array:
+    """The numbers in words that hold one element each."""
+    import numpy as np
+
+    dtype = DTYPES[element]
+    kept: Array = given.astype(f"u{dtype.bytes}")
+    return np.ascontiguousarray(kept).view(dtype.numpy)
+
+
+def _fragment(threads: list[Thread], bases: list[Any], shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """(rows, columns, which exist) of each thread's registers, by the layout's bases."""
+    import numpy as np
+
+    layout = Layout(shape, *(tuple(map(tuple, part)) for part in bases))
+    ranks = np.array([t.rank for t in threads])
+    lane, warp = ranks % WARP_SIZE, ranks // WARP_SIZE
+    coords = np.array(layout.register_coords, np.int64)[None, :, :] + np.zeros((len(threads), 1, 1), np.int64)
+    for ids, part in ((lane, layout.lanes), (warp, layout.warps)):
+        for bit, basis in enumerate(part):
+            coords = coords + (ids >> bit & 1)[:, None, None] * np.array(basis, np.int64)
+    rows, columns = coords[:, :, 0], coords[:, :, 1]
+    return rows, columns, (rows < shape[0]) & (columns < shape[1])
+
+
+def _spread(values: Array, places: tuple[Array, Array, Array], shape: tuple[int, int]) -> Array:
+    import numpy as np
+
+    out = np.zeros(shape, values.dtype)
+    rows, columns, there = places
+    out[rows[there], columns[there]] = values[there]
+    return out
+
+
+def _taken(product: Array, places: tuple[Array, Array, Array], element: str) -> Array:
+    import numpy as np
+
+    rows, columns, there = places
+    out = np.zeros(rows.shape, DTYPES[element].numpy)
+    out[there] = product[rows[there], columns[there]]
+    return out.view(f"u{DTYPES[element].bytes}").astype(np.uint64)
+
+
+def _mma_fragments(threads: list[Thread], asked: Description) -> None:
+    """The part of a tile's product that a warp makes: all of K is in its own operands."""
+    lanes = ordered(threads)
+    given, m, n, k = words(lanes), int(asked["m"]), int(asked["n"]), int(asked["k"])
+    parts: list[Array] = []
+    at = 0
+    shapes = (("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n)))
+    for (name, shape), (element, count) in zip(shapes, asked["fragments"], strict=False):
+        values = _element_words(given[:, at : at + count], element)
+        places = _fragment(lanes, asked[name], shape)
+        parts.append(_spread(values, places, shape))
+        at += count
+    acc_type = asked["fragments"][2][0]
+    made = matmul_reference(acc_type)(*parts)
+    answer(lanes, _taken(made, places, acc_type))
+
+
+def _wgmma_fragments(threads: list[Thread], asked: Description) -> None:
+    """The rows of a tile's product that a warpgroup makes."""
+    lanes = ordered(threads)
+    given, block, memory = words(lanes), lanes[0].block, list(asked["memory"])
+    fragments = list(asked["fragments"])
+    b_memory = memory[-1]
+    k, n = b_memory["shape"]
+    element, count = fragments[-1]
+    warps = 1 << len(asked["layout_acc"][2])
+    if len(memory) == 2:
+        m = int(memory[0]["shape"][0])
+        a = shared_matrix(block, int(given[0, 0]), memory[0], memory[0]["element"], asked)
+        at = 1
+    else:
+        m = count * WARP_SIZE * warps // n
+        a_element, at = fragments[0]
+        places = _fragment(lanes, asked["layout_a"], (m, k))
+        a = _spread(_element_words(given[:, :at], a_element), places, (m, k))
+    b = shared_matrix(block, int(given[0, at]), b_memory, b_memory["element"], asked)
+    places = _fragment(lanes, asked["layout_acc"], (m, n))
+    acc = _spread(_element_words(given[:, at + 1 : at + 1 + count], element), places, (m, n))
+    answer(lanes, _taken(matmul_reference(element)(a, b, acc), places, element))
+
+
 def _through(threads: list[Thread], asked: Description) -> None:
     """What was started is done already: the words pass."""
     for thread in threads:
@@ -105,6 +190,8 @@ def _through(threads: list[Thread], asked: Description) -> None:
 
 
 MODELS = {
+    "gpu.mma_sync": Model(_mma_fragments, "warp", whole=True),
+    "gpu.wgmma": Model(_wgmma_fragments, "warpgroup", whole=True),
     "gpu.ldmatrix_words": Model(_ldmatrix, "warp", whole=True),
     "gpu.stmatrix_words": Model(_stmatrix, "warp", whole=True),
     "gpu.mma_words": Model(_mma, "warp", whole=True),
