@@ -258,7 +258,9 @@ def cp_async(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.CpAsync) and isinstance(op.target.type, BufferType)
     type_ = op.target.type
     layout = op.layout.over(type_.get_shape())
-    properties = {name: op.properties[name] for name in ("layout", "bounds", "padding") if name in op.properties}
+    properties: dict[str, Attribute] = {
+        name: op.properties[name] for name in ("layout", "bounds", "padding") if name in op.properties
+    }
     properties["shape"] = DenseArrayBase.from_list(i64, type_.get_shape())
     fragment = VectorType(type_.element_type, [layout.registers])
     load = simt.FragmentLoad.create(operands=[op.view, *op.offsets], result_types=[fragment], properties=properties)

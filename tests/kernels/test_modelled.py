@@ -1,4 +1,4 @@
-"""Tile kernels as they are for a GPU, run by the model of the hardware: matrix instructions, copies, barriers, roles."""
+"""Tile kernels as they are for a GPU, run by the model: matrix instructions, copies, barriers, roles."""
 
 from __future__ import annotations
 
