@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from barrier_model import Buffer, Fault, Made, Mbarrier, Memory, Part, Reading
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
@@ -44,6 +44,11 @@ _BINARY: dict[type[Operation], Callable[[Any, Any], Any]] = {
     arith.DivSIOp: lambda a, b: int(a / b),
     arith.RemSIOp: lambda a, b: a - b * int(a / b),
     arith.CeilDivUIOp: lambda a, b: -(-a // b),
+    arith.CeilDivSIOp: lambda a, b: -(-a // b),
+    arith.FloorDivSIOp: lambda a, b: a // b,
+    arith.XOrIOp: operator.xor,
+    arith.MinUIOp: min,
+    arith.MaxUIOp: max,
     arith.MinSIOp: min,
     arith.MaxSIOp: max,
 }
@@ -210,7 +215,7 @@ class Warp:
                 values[0], int
             ):
                 self.values[op.results[0]] = values[0]
-            case _ if op.results:
+            case _ if op.results and not any(isinstance(r.type, IntegerType | IndexType) for r in op.results):
                 made = Made().union(*(self.read(v) for v in values if isinstance(v, Fragment)))
                 self.values.update(dict.fromkeys(op.results, Fragment(made)))
             case _:

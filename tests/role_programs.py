@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from protocol_checker import BlockRun
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 
 from tileopt.backends.pipelines import run_passes
 from tileopt.backends.runtime.signature import signature_of
 from tileopt.dialects import simt
 from tileopt.dialects.target import get_target
 from tileopt.dialects.verifier import verify
+from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
@@ -25,8 +26,11 @@ WIDE, HEADS = "bf16[?:16, ?:16]", "bf16[?, ?:16, ?:16]"
 Tile = tuple[int, int, int]
 
 
-def lowered(kernel: Any, **given: object) -> ModuleOp:
+def lowered(kernel: Any, warps: int | None = None, **given: object) -> ModuleOp:
     module: ModuleOp = kernel.build(signature_of(kernel.parameters, given))
+    if warps is not None:
+        for op in module.body.block.ops:
+            op.attributes[NUM_WARPS] = IntegerAttr(warps, i64)
     run_passes(module, get_target("sm_90a"))
     verify(module)
     return module
@@ -44,8 +48,8 @@ def workers(module: ModuleOp) -> int:
 
 
 @cache
-def gemm(bm: int, bn: int, bk: int, out: str = WIDE) -> ModuleOp:
-    return lowered(matmul, a=WIDE, b=WIDE, out=out, BM=bm, BN=bn, BK=bk)
+def gemm(bm: int, bn: int, bk: int, out: str = WIDE, warps: int | None = None) -> ModuleOp:
+    return lowered(matmul, warps, a=WIDE, b=WIDE, out=out, BM=bm, BN=bn, BK=bk)
 
 
 @cache

@@ -1,7 +1,8 @@
 """What each role of a block may have: registers, and its part of a multiprocessor.
 
-Warpgroups x 128 x registers must not exceed the register file, or `setmaxnreg` never returns. One producer thread
-needs few; consumers share the rest.
+A block is launched with so many registers for each thread as divide the register file, in eights; `setmaxnreg` moves
+them between its warpgroups, and never returns where they come to more. One producer thread needs few; consumers share
+the rest.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from tileopt.dialects import tile
 from tileopt.dialects.target import Scope, Target
 from tileopt.passes.schedule.map_tensor_cores import WARPGROUP, atom_registers
 
-PRODUCER_REGISTERS = 40  # addresses and loop counters of a few nested loops
+PRODUCER_REGISTERS = 48  # at least: addresses and counters of a few nested loops; with 40, ptxas spills some
 MOST_REGISTERS = 240  # of a consumer; beyond them the launch would need more than its share
 BLOCK_OVERHEAD = 1024  # bytes of shared memory that the system takes for each block
 
@@ -31,9 +32,10 @@ def role_budget(target: Target, warps: int, kernel: tile.Kernel) -> RoleBudget:
     other work, so two such blocks share a multiprocessor, where their instructions leave each other the registers."""
     groups = warps // WARPGROUP
     blocks = 2 if groups == 1 and widest(kernel, target) <= _launched(target, warps, 2) else 1
-    each = target.register_file // (32 * WARPGROUP * blocks)
-    consumer = min(MOST_REGISTERS, (each - PRODUCER_REGISTERS) // groups // 8 * 8)
-    return RoleBudget(blocks, consumer, PRODUCER_REGISTERS)
+    launched = min(MOST_REGISTERS, _launched(target, warps, blocks))
+    pool = launched * (groups + 1)
+    consumer = min(MOST_REGISTERS, (pool - PRODUCER_REGISTERS) // groups // 8 * 8)
+    return RoleBudget(blocks, consumer, min(launched, pool - consumer * groups))
 
 
 def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:

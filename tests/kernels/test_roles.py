@@ -49,6 +49,17 @@ def test_products(tile: Tile) -> None:
             check_gemm(gemm(*tile), tile, trips, seed)
 
 
+def test_four_consumer_warpgroups() -> None:
+    """More of the threads' registers are given to consumers than the producer leaves: they would wait for ever."""
+    check_gemm(gemm(256, 128, 32, warps=16), (256, 128, 32), 2, 0)
+
+
+def test_stores_of_threads() -> None:
+    """Arrays that the copy engine cannot write."""
+    for seed in range(2):
+        check_gemm(gemm(128, 128, 64, out="bf16[?, ?]"), (128, 128, 64), 2, seed)
+
+
 def check_flash(module: ModuleOp, bm: int, bn: int, d: int, causal: bool, trips: int, seed: int) -> None:
     stored: dict[Place, Made] = {}
     for block in range(4):
