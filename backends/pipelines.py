@@ -43,6 +43,8 @@ PASSES = (
     "place-memory",
     "pipeline-loops",
     "split-roles",
+    "split-loops",  # of consumers: both loops take from the same channels
+    "skew-products",  # of consumers, whose channels the producer fills whenever they come to them
     # Layouts come after the last pass that makes or moves tiles, so that each is decided once.
     "assign-layouts",
     "fold-layouts",

@@ -17,7 +17,8 @@ def attention(
     D: tile.Const[int] = 64,
     CAUSAL: tile.Const[bool] = False,
 ):
-    """out = softmax(scale * q @ k.T) @ v for each head; all of (heads, length, D). `scale` includes log2(e)."""
+    """out = softmax(scale * q @ k.T) @ v for each head; all of (heads, length, D). `scale`, which is positive, includes
+    log2(e)."""
     i, head = tile.bid(0), tile.bid(1)
     length = k.shape[1]
     queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
@@ -30,19 +31,19 @@ def attention(
         last = min(last, tile.cdiv((i + 1) * BM, BN))
     for j in range(last):
         keys = tile.load(k, (head, j, 0), (1, BN, D)).reshape((BN, D))
-        scores = scale * tile.mma(queries, keys.T, tile.zeros((BM, BN), tile.f32))
+        scores = tile.mma(queries, keys.T, tile.zeros((BM, BN), tile.f32))
         columns = j * BN + tile.arange(BN)
         scores = tile.where(columns[None, :] < length, scores, float("-inf"))
         if CAUSAL:
             scores = tile.where(columns[None, :] <= rows[:, None], scores, float("-inf"))
         new_top = tile.maximum(top, tile.max(scores, axis=1))
-        weights = tile.exp2(scores - new_top[:, None])
-        fade = tile.exp2(top - new_top)
+        weights = tile.exp2(scores * scale - (new_top * scale)[:, None])
+        fade = tile.exp2((top - new_top) * scale)
         total = total * fade + tile.sum(weights, axis=1)
         values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
         acc = tile.mma(weights.astype(v.dtype), values, acc * fade[:, None])
         top = new_top
-    tile.store(out, (head, i, 0), (acc / total[:, None]).astype(out.dtype).reshape((1, BM, D)))
+    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ _PASSES = {
     "place-memory": "tileopt.passes.schedule.place_memory",
     "pipeline-loops": "tileopt.passes.schedule.pipeline_loops",
     "split-roles": "tileopt.passes.schedule.split_roles",
+    "split-loops": "tileopt.passes.schedule.split_loops",
+    "skew-products": "tileopt.passes.schedule.skew_products",
     "assign-layouts": "tileopt.passes.layout.assign_layouts",
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
     "lower-tile-to-simt": "tileopt.passes.lowering.lower_tile_to_simt",

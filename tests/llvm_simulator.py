@@ -466,6 +466,8 @@ def _nvvm(name: str, arguments: list[Any]) -> Any:
         exact = wide[0] * wide[1] + wide[2]
         near = exact.astype(np.float32)
         return np.where(near > exact, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float32)
+    if name in ("ff2f16x2.rn", "ff2bf16x2.rn"):  # the second operand is the low half
+        return [value.astype(DTYPES["half" if name == "ff2f16x2.rn" else "bfloat"]) for value in reversed(arguments)]
     raise NotImplementedError(name)
 
 

@@ -19,7 +19,7 @@ from tileopt.backends.cpu.frame import Argument, CpuEmitter, blocks_function, fa
 from tileopt.backends.cpu.uniform import EXCHANGES, MEETINGS, Plan
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Output, TargetBackend
-from tileopt.backends.llvm.scf import Phis, next_index, parts, rebuild
+from tileopt.backends.llvm.scf import Leaving, Phis, next_index, parts, rebuild
 from tileopt.backends.llvm.values import Buffer, Fragment, Value
 from tileopt.dialects import simt
 from tileopt.dialects.layout import WARP_SIZE
@@ -185,7 +185,7 @@ class PhaseEmitter(CpuEmitter):
                 zero = "zeroinitializer" if memory.startswith("<") else "0"
                 text = self.assign(f"icmp ne {memory} {text}, {zero}")
             out.append(text)
-        return rebuild(kind, out)
+        return rebuild(self, kind, out)
 
     def width_of(self, type_: Attribute) -> int:
         return WARP_SIZE * lanes.registers(type_) if self.lanes else super().width_of(type_)
@@ -293,18 +293,18 @@ def _for(emitter: PhaseEmitter, op: Operation) -> None:
     emitter.carry(carried, op.iter_args)
     lower, upper, step = (emitter.scalar(v) for v in (op.lb, op.ub, op.step))
     head, inside, done = emitter.label("for"), emitter.label("body"), emitter.label("done")
-    before = emitter.block
     targets, first = emitter.alike(carried, op.iter_args)
+    before = Leaving(emitter, [lower, *first])
     emitter.branch(head)
     emitter.start(head)
-    phis = Phis(emitter, [index, *targets], [lower, *first], before)
+    phis = Phis(emitter, [index, *targets], before)
     at = emitter.scalar(index)
     emitter.branch_if(emitter.assign(f"icmp slt {type_} {at}, {upper}"), inside, done)
     emitter.start(inside)
     last = emitter.emit_outer(op.body.block)
     emitter.carry(carried, last.operands)
     following = next_index(emitter, op, at, upper, step)
-    phis.close([following, *emitter.alike(carried, last.operands)[1]], emitter.block)
+    phis.close(Leaving(emitter, [following, *emitter.alike(carried, last.operands)[1]]))
     emitter.branch(head)
     emitter.start(done)
     emitter.share(op.res, carried)
@@ -315,22 +315,22 @@ def _if(emitter: PhaseEmitter, op: Operation) -> None:
     then, end = emitter.label("then"), emitter.label("end")
     otherwise = emitter.label("else") if op.false_region.blocks else end
     emitter.close()
-    before = emitter.block
+    before = Leaving(emitter, [])
     emitter.branch_if(emitter.scalar(op.cond), then, otherwise)
-    ends: list[tuple[list[Value], str]] = []
+    ends: list[Leaving] = []
     for label, region in ((then, op.true_region), (otherwise, op.false_region)):
         if not region.blocks:
-            ends.append(([], before))
+            ends.append(before)
             continue
         emitter.start(label)
         last = emitter.emit_outer(region.block)
         emitter.carry(op.results, last.operands)
-        ends.append((emitter.alike(op.results, last.operands)[1], emitter.block))
+        ends.append(Leaving(emitter, emitter.alike(op.results, last.operands)[1]))
         emitter.branch(end)
     emitter.start(end)
     targets = [r for r in op.results if r not in emitter.plan.varying]
     if targets:
-        Phis(emitter, targets, *ends[0]).close(*ends[1])
+        Phis(emitter, targets, ends[0]).close(ends[1])
 
 
 def _while(emitter: PhaseEmitter, op: Operation) -> None:
@@ -338,11 +338,11 @@ def _while(emitter: PhaseEmitter, op: Operation) -> None:
     test, body = op.before_region.block, op.after_region.block
     emitter.carry(test.args, op.arguments)
     head, inside, done = emitter.label("while"), emitter.label("body"), emitter.label("done")
-    before = emitter.block
     targets, first = emitter.alike(test.args, op.arguments)
+    before = Leaving(emitter, first)
     emitter.branch(head)
     emitter.start(head)
-    phis = Phis(emitter, targets, first, before)
+    phis = Phis(emitter, targets, before)
     condition = emitter.emit_outer(test)
     assert isinstance(condition, scf.ConditionOp)
     emitter.carry(body.args, condition.args)
@@ -352,7 +352,7 @@ def _while(emitter: PhaseEmitter, op: Operation) -> None:
     emitter.start(inside)
     last = emitter.emit_outer(body)
     emitter.carry(test.args, last.operands)
-    phis.close(emitter.alike(test.args, last.operands)[1], emitter.block)
+    phis.close(Leaving(emitter, emitter.alike(test.args, last.operands)[1]))
     emitter.branch(head)
     emitter.start(done)
 

@@ -270,6 +270,7 @@ class TargetBackend:
     vprintf = "vprintf"  # the function that prints values by a format
     clock = "llvm.readcyclecounter"
     shared_is_private = False  # whether the threads that share a block's memory run one at a time
+    pairs_halves = False  # whether two scalars of 16 bits share a register only as a vector
 
     def handlers(self) -> Mapping[type[Operation], Handler]:
         """What emits each op class. Called once a kernel: return a cached dict."""

@@ -19,6 +19,8 @@ def parts(emitter: Emitter, value: Value) -> list[str]:
     match value:
         case str():
             return [value]
+        case Fragment(chunks=chunks) if in_pairs(emitter, value):
+            return [_pair(emitter, value.element, *two) for two in zip(chunks[::2], chunks[1::2], strict=True)]
         case Fragment(chunks=chunks):
             return list(chunks)
         case Buffer(pointer=pointer):
@@ -27,9 +29,25 @@ def parts(emitter: Emitter, value: Value) -> list[str]:
             raise UnsupportedError("backend/carried-array", "an array cannot be chosen at run time")
 
 
-def rebuild(value: Value, texts: Sequence[str]) -> Value:
+def in_pairs(emitter: Emitter, value: Value) -> bool:
+    """Whether a fragment's registers travel two in one: scalars of 16 bits would take a whole register each."""
+    if not isinstance(value, Fragment) or not emitter.backend.pairs_halves:
+        return False
+    return value.width == 1 and len(value.chunks) % 2 == 0 and value.element in ("half", "bfloat")
+
+
+def _pair(emitter: Emitter, element: str, low: str, high: str) -> str:
+    one = emitter.assign(f"insertelement <2 x {element}> poison, {element} {low}, i32 0")
+    return emitter.assign(f"insertelement <2 x {element}> {one}, {element} {high}, i32 1")
+
+
+def rebuild(emitter: Emitter, value: Value, texts: Sequence[str]) -> Value:
     """The same kind of value from other operands."""
     match value:
+        case Fragment(element=element, width=width) if in_pairs(emitter, value):
+            pair = f"<2 x {element}>"
+            each = (emitter.assign(f"extractelement {pair} {text}, i32 {i}") for text in texts for i in range(2))
+            return Fragment(element, width, tuple(each))
         case Fragment(element=element, width=width):
             return Fragment(element, width, tuple(texts))
         case Buffer(type=type_, align=align):
@@ -40,29 +58,40 @@ def rebuild(value: Value, texts: Sequence[str]) -> Value:
 
 def part_type(emitter: Emitter, value: SSAValue, kind: Value) -> str:
     """LLVM type of each of a value's parts."""
+    if isinstance(kind, Fragment) and in_pairs(emitter, kind):
+        return f"<2 x {kind.element}>"
     return emitter.backend.shared_pointer if isinstance(kind, Buffer) else chunk_type(emitter, value)
+
+
+class Leaving:
+    """Values that the block being written hands on, taken apart; to be made before its branch."""
+
+    def __init__(self, emitter: Emitter, values: Sequence[Value]) -> None:
+        self.block = emitter.block
+        self.values = values
+        self.parts = [parts(emitter, value) for value in values]
 
 
 class Phis:
     """Phis at the head of a block, for values of which the second incoming one is known only later."""
 
-    def __init__(self, emitter: Emitter, targets: Sequence[SSAValue], first: Sequence[Value], block: str) -> None:
+    def __init__(self, emitter: Emitter, targets: Sequence[SSAValue], first: Leaving) -> None:
         self.emitter = emitter
-        self.block = block
-        self.rows: list[tuple[int, str, str, str]] = []  # line, name, type, operand from `block`
-        for target, value in zip(targets, first, strict=True):
+        self.first = first.block
+        self.rows: list[tuple[int, str, str, str]] = []  # line, name, type, operand from the first block
+        made: list[list[str]] = []
+        for target, value, texts in zip(targets, first.values, first.parts, strict=True):
             type_ = part_type(emitter, target, value)
-            names: list[str] = []
-            for part in parts(emitter, value):
-                names.append(emitter.fresh())
-                self.rows.append((emitter.reserve(), names[-1], type_, part))
-            emitter.values[target] = rebuild(value, names)
+            made.append([emitter.fresh() for _ in texts])
+            self.rows += [(emitter.reserve(), name, type_, text) for name, text in zip(made[-1], texts, strict=True)]
+        for target, value, names in zip(targets, first.values, made, strict=True):
+            emitter.values[target] = rebuild(emitter, value, names)
 
-    def close(self, second: Sequence[Value], block: str) -> None:
-        """Adds the values that come from `block`."""
-        later = [part for value in second for part in parts(self.emitter, value)]
+    def close(self, second: Leaving) -> None:
+        """Adds the values of the other block."""
+        later = [text for texts in second.parts for text in texts]
         for (line, name, type_, part), other in zip(self.rows, later, strict=True):
-            self.emitter.fill(line, f"{name} = phi {type_} [ {part}, %{self.block} ], [ {other}, %{block} ]")
+            self.emitter.fill(line, f"{name} = phi {type_} [ {part}, %{self.first} ], [ {other}, %{second.block} ]")
 
 
 def values(emitter: Emitter, operands: Sequence[SSAValue]) -> list[Value]:
@@ -76,17 +105,17 @@ def for_(emitter: Emitter, op: Operation) -> None:
     type_ = emitter.element(index.type)
     lower, upper, step = (emitter.scalar(v) for v in (op.lb, op.ub, op.step))
     head, inside, done = emitter.label("for"), emitter.label("body"), emitter.label("done")
-    before = emitter.block
+    before = Leaving(emitter, [lower, *values(emitter, op.iter_args)])
     emitter.branch(head)
     emitter.start(head)
-    phis = Phis(emitter, [index, *carried], [lower, *values(emitter, op.iter_args)], before)
+    phis = Phis(emitter, [index, *carried], before)
     at = emitter.scalar(index)
     more = emitter.assign(f"icmp slt {type_} {at}, {upper}")
     emitter.branch_if(more, inside, done)
     emitter.start(inside)
     last = emitter.emit_block(body)
     following = next_index(emitter, op, at, upper, step)
-    phis.close([following, *values(emitter, last.operands)], emitter.block)
+    phis.close(Leaving(emitter, [following, *values(emitter, last.operands)]))
     emitter.branch(head)
     emitter.start(done)
     for result, argument in zip(op.res, carried, strict=True):
@@ -109,32 +138,30 @@ def if_(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     then, end = emitter.label("then"), emitter.label("end")
     otherwise = emitter.label("else") if op.false_region.blocks else end
-    before = emitter.block
+    second = Leaving(emitter, [])
     emitter.branch_if(emitter.scalar(op.cond), then, otherwise)
     emitter.start(then)
     last = emitter.emit_block(op.true_region.block)
-    first, from_first = values(emitter, last.operands), emitter.block
+    first = Leaving(emitter, values(emitter, last.operands))
     emitter.branch(end)
-    second: list[Value] = []
-    from_second = before
     if otherwise != end:
         emitter.start(otherwise)
         last = emitter.emit_block(op.false_region.block)
-        second, from_second = values(emitter, last.operands), emitter.block
+        second = Leaving(emitter, values(emitter, last.operands))
         emitter.branch(end)
     emitter.start(end)
     if op.results:
-        Phis(emitter, op.results, first, from_first).close(second, from_second)
+        Phis(emitter, op.results, first).close(second)
 
 
 def while_(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     test, body = op.before_region.block, op.after_region.block
     head, inside, done = emitter.label("while"), emitter.label("body"), emitter.label("done")
-    before = emitter.block
+    before = Leaving(emitter, values(emitter, op.arguments))
     emitter.branch(head)
     emitter.start(head)
-    phis = Phis(emitter, test.args, values(emitter, op.arguments), before)
+    phis = Phis(emitter, test.args, before)
     condition = emitter.emit_block(test)
     assert isinstance(condition, scf.ConditionOp)
     emitter.branch_if(emitter.scalar(condition.condition), inside, done)
@@ -142,7 +169,7 @@ def while_(emitter: Emitter, op: Operation) -> None:
     emitter.start(inside)
     emitter.values.update(zip(body.args, passed, strict=True))
     last = emitter.emit_block(body)
-    phis.close(values(emitter, last.operands), emitter.block)
+    phis.close(Leaving(emitter, values(emitter, last.operands)))
     emitter.branch(head)
     emitter.start(done)
     emitter.values.update(zip(op.res, passed, strict=True))

@@ -59,6 +59,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **dot.HANDLERS,
         **warp.HANDLERS,
         **mathlib.HANDLERS,
+        **floats.HANDLERS,
     }
 
 
@@ -71,6 +72,7 @@ class NvidiaBackend(TargetBackend):
     native_floats = frozenset({"half", "bfloat", "float", "double"})
     constant_pointer = "ptr addrspace(4)"
     orders_updates = False
+    pairs_halves = True
     clock = "llvm.nvvm.read.ptx.sreg.clock64"
 
     def __init__(self, target: NvidiaTarget) -> None:

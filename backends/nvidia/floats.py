@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, Float16Type, Float32Type
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm import softfloat, types
-from tileopt.backends.llvm.convert import convert_chunk
-from tileopt.backends.llvm.emitter import Emitter
+from tileopt.backends.llvm.convert import conversion, convert_chunk
+from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.nvidia.ptx import PURE, Statement
-from tileopt.dialects.target import Target
+from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.target import Target, target_of
 
+narrow_each = conversion()
 F16, F32 = Float16Type(), Float32Type()
+PAIRS_ARCH = 80  # from here on one instruction narrows two
 CVT_ARCH = 89  # from here on there are conversions from and to 8-bit floats
 
 
@@ -80,6 +84,28 @@ def truncate(emitter: Emitter, target: Target, value: str, width: int, source: A
     return emitter.assign(f"trunc i16 {signed} to i8")
 
 
+def narrow_pairs(emitter: Emitter, op: Operation) -> None:
+    """`arith.truncf` of a fragment: two registers by one instruction where they are joined to a word later anyway."""
+    assert isinstance(op, arith.TruncFOp)
+    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
+    registers = emitter.chunks(op.operands[0])
+    single = not isinstance(source, Float32Type) or bit_width(result) != 16 or len(registers) % 2
+    if single or target_of(op).arch < PAIRS_ARCH:
+        narrow_each(emitter, op)
+        return
+    to = types.vector(2, emitter.element(result))
+    name = "f16x2" if isinstance(result, Float16Type) else "bf16x2"
+    out: list[str] = []
+    for low, high in zip(registers[::2], registers[1::2], strict=True):
+        # An intrinsic, since LLVM takes a cast of two apart again.
+        pair = emitter.call(to, f"llvm.nvvm.ff2{name}.rn", ("float", high), ("float", low))
+        out += [emitter.assign(f"extractelement {to} {pair}, i32 {lane}") for lane in range(2)]
+    emitter.define(op.results[0], out)
+
+
 def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute, result: Attribute) -> str:
     from_, to = (types.vector(width, emitter.element(t)) for t in (source, result))
     return emitter.assign(f"{word} {from_} {value} to {to}")
+
+
+HANDLERS: dict[type[Operation], Handler] = {arith.TruncFOp: narrow_pairs}

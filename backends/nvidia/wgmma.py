@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm.emitter import Emitter, Handler
@@ -23,6 +25,7 @@ from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.backends.nvidia.tensor import pack_all
 from tileopt.dialects import gpu_wgmma as gpu
+from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import CompileError, TargetError
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.target import target_of
@@ -105,6 +108,7 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
     b_places = Described(b.type, 0)
     b_base = descriptor(emitter, b, b_places, None)
     a_at, a_major = _left(emitter, op.a, groups, steps, instruction)
+    fresh = is_zero(op.acc)
     acc = list(registers_of(emitter.fragment(op.acc)))
     count = instruction.n // 2  # accumulators of a thread in one instruction
     emitter.line('call void asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"() convergent nounwind')
@@ -113,6 +117,7 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
         at = (row * columns + column) * count
         held = acc[at : at + count]
         for step in range(steps):
+            from_zero = fresh and not step
             place = b_places.offset(column * instruction.n, step * instruction.depth)
             held = _issue(
                 emitter,
@@ -121,10 +126,20 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
                 a_at(row, step),
                 moved(emitter, b_base, place),
                 f"{a_major}, {int(not b_places.k_major)}",
+                from_zero=from_zero,
             )
         acc[at : at + count] = held
     emitter.line('call void asm sideeffect "wgmma.commit_group.sync.aligned;", "~{memory}"() convergent nounwind')
     emitter.define(op.result, acc)
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether all of a fragment is +0: the instruction can begin with that itself."""
+    splat = value.owner
+    constant = splat.value.owner if isinstance(splat, simt.Splat) else None
+    if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, FloatAttr):
+        return False
+    return str(constant.value.value.data) == "0.0"  # -0.0 has other bits
 
 
 Operands = list[tuple[str, str]]  # (constraint, typed operand)
@@ -166,8 +181,10 @@ def _issue(
     a: Operands,
     b: str,
     majors: str,
+    *,
+    from_zero: bool,
 ) -> list[str]:
-    """One `wgmma.mma_async`; accumulators are tied to the results."""
+    """One `wgmma.mma_async`; accumulators are tied to the results, or with `from_zero` not read at all."""
     count = len(acc)
     first = 2 * count
     left = f"${first}" if len(a) == 1 else "{" + ", ".join(f"${first + i}" for i in range(len(a))) + "}"
@@ -177,8 +194,11 @@ def _issue(
     registers = ", ".join(f"${i}" for i in range(count))
     text = (
         f"wgmma.mma_async.sync.aligned.m64n{instruction.n}k{instruction.depth}.{instruction.types} "
-        f"{{{registers}}}, {left}, {right}, 1, 1, 1, {tail};"
+        f"{{{registers}}}, {left}, {right}, {'p' if from_zero else 1}, 1, 1, {tail};"
     )
+    if from_zero:
+        text = f"{{ .reg .pred p; setp.ne.b32 p, 0, 0; {text} }}"
+        acc = ["poison"] * count
     constraints = ["=f"] * count + [str(i) for i in range(count)] + [c for c, _ in a] + ["l"]
     operands = [f"float {x}" for x in acc] + [x for _, x in a] + [f"i64 {b}"]
     return _call(emitter, text, constraints, operands, count)

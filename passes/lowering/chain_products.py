@@ -1,7 +1,8 @@
 """chain-products: products that add to one accumulator run on from iteration to iteration.
 
 From: simt+pipe+gpu. To: the same. Invariant: in a role's loop, a `gpu.wgmma` whose result does nothing but go on to
-the next `gpu.wgmma` of its accumulator is waited for one iteration later, and behind the loop.
+the next `gpu.wgmma` of its accumulator is waited for one iteration later, and behind the loop; every other wait of a
+role stands directly before what needs it.
 
 The unit adds to one accumulator in order, so nothing but the release of a slot waits for a product before the next
 one: a slot is released when the product of the iteration after it is under way. Without roles barriers hand slots on,
@@ -17,8 +18,10 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
 
 from tileopt.dialects import gpu_wgmma, pipe, simt
+from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.lowering.slot_counters import add, compare, number
 
@@ -33,8 +36,38 @@ class ChainProducts(ModulePass):
         for kernel in op.body.block.ops:
             if isinstance(kernel, simt.Kernel):
                 roles = [x for x in walk(kernel) if isinstance(x, pipe.Roles)]
-                for loop in [x for role in roles for x in walk(role) if isinstance(x, scf.ForOp)]:
+                ops = [x for role in roles for x in walk(role)]
+                for wait in [x for x in ops if isinstance(x, gpu_wgmma.WgmmaWait)]:
+                    _delay(wait)
+                for loop in [x for x in ops if isinstance(x, scf.ForOp)]:
                     _chain(loop)
+
+
+def _delay(wait: gpu_wgmma.WgmmaWait) -> None:
+    """Moves a wait down to what needs its result or hands on what its product reads; groups begun on the way may be in
+    flight still. Other waits keep their order."""
+    product = wait.acc.owner
+    if not isinstance(product, gpu_wgmma.Wgmma):
+        return
+    reads = [_channel_of(v) for v in (product.a, product.b) if isinstance(v.type, BufferType)]
+    if None in reads:
+        return  # memory that other threads write; insert-fences counts on the wait
+    users = {use.operation for use in wait.result.uses}
+    pending = wait.pending.value.data
+    at = wait.next_op
+    while at is not None and not at.has_trait(IsTerminator) and at not in users:
+        if at.regions or isinstance(at, gpu_wgmma.WgmmaWait):
+            break
+        if isinstance(at, pipe.Release) and at.channel in reads:
+            break
+        pending += isinstance(at, gpu_wgmma.Wgmma)
+        at = at.next_op
+    block = wait.parent
+    assert at is not None and block is not None
+    if at is not wait.next_op:
+        block.detach_op(wait)
+        block.insert_op_before(wait, at)
+        wait.pending = IntegerAttr(pending, i64)
 
 
 @dataclass(slots=True)

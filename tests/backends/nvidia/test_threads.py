@@ -53,7 +53,7 @@ FAST = ", tile.fast_math = true"
     ("function", "fast", "exact"),
     [
         ("exp", "ex2.approx.f32", "ex2.approx.ftz.f32"),
-        ("exp2", "ex2.approx.f32", "ex2.approx.f32"),
+        ("exp2", "ex2.approx.ftz.f32", "ex2.approx.ftz.f32"),
         ("log", "lg2.approx.f32", "fma.rn.f32"),
         ("log2", "lg2.approx.f32", "fma.rn.f32"),
         ("sin", "sin.approx.f32", "fma.rn.f32"),
