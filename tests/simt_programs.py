@@ -163,7 +163,21 @@ class Writer:
         if guard:
             self.lines.append(f"{indent}{guard}")
             indent, inner = inner, inner + "    "
-        if r < 0.35:
+        if r < 0.1:
+            end = self.pick([f"{b} * i + {b}", f"{a} * i + {b}", f"{a} * (i + 1)", f"{a} * i + {b} + 1"])
+            self.lines += [f"{indent}for e in range({a} * i, min({end}, len(out))):", f"{inner}out[e] = 1.0"]
+        elif r < 0.18:
+            step = self.pick(["4 * simt.grid_dim()", "8 * simt.grid_dim()", "n", "8 * simt.grid_dim() - 1"])
+            index = f"i + e * {step}" if self.random.random() < 0.6 else f"(2 * i + e) * {a} + t % {b}"
+            self.lines += [f"{indent}for e in simt.static_range({self.pick(['2', '3', '4'])}):"]
+            self.lines += [f"{inner}if {index} < len(out):", f"{inner}    out[{index}] = 1.0"]
+        elif r < 0.22:
+            place = self.pick(["simt.warp_index()", "simt.block_idx()", "simt.warp_rank()"])
+            self.lines += [f"{indent}if simt.elect():", f"{inner}out[{place}] = 1.0"]
+        elif r < 0.26:
+            self.lines += [f"{indent}f = min({a} * i, len(out))", f"{indent}g = out.window(f, min({b}, len(out) - f))"]
+            self.lines += [f"{indent}for e in range(len(g)):", f"{inner}g[e] = 1.0"]
+        elif r < 0.4:
             id_ = self.pick(["i", "i", "t", "b"])
             head = f"simt.static_range({b})" if b in "234" and self.random.random() < 0.5 else f"range({b})"
             self.lines += [f"{indent}for e in {head}:", f"{inner}out[{id_} * {a} + e] = 1.0"]

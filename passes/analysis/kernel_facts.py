@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
-from tileopt.dialects import simt, simt_host, simt_thread, tile
+from tileopt.dialects import simt, simt_host, simt_thread, simt_warp, tile
 from tileopt.dialects.kernel import BLOCK
+from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.simt_constant import Constant
 from tileopt.passes.analysis.affine import Expr
 from tileopt.passes.analysis.conditions import assumed
@@ -68,6 +69,20 @@ def _block_extent(facts: KernelFacts, op: Operation) -> None:
     facts.set(op.result, _block_dim(facts, op.axis.value.data))
 
 
+def _elect(facts: KernelFacts, op: Operation) -> None:
+    """One lane of each warp is chosen, always the same one of the same lanes (PTX ISA, elect.sync)."""
+    assert isinstance(op, simt_warp.Elect)
+    block = _block(facts)
+    if block is None:
+        facts.unknown(op.result, "unknown", op)
+        return
+    steps = (1, block[0], block[0] * block[1])
+    linear = sum((thread(facts, axis) * steps[axis] for axis in range(3) if block[axis] > 1), Expr.constant(0))
+    warp, lane = facts.symbols.divide(linear, Expr.constant(WARP_SIZE), facts.current.bounds)
+    chosen = facts.symbols.opaque("elected", (warp,), Interval(0, WARP_SIZE - 1))
+    facts.set(op.result, facts.symbols.zero(lane - chosen), Interval(0, 1))
+
+
 def _thread_id(facts: KernelFacts, op: Operation) -> None:
     block = _block(facts)
     if block is not None:
@@ -96,7 +111,7 @@ def _element_load(facts: KernelFacts, op: Operation) -> None:
         return
     source, range_ = op.mem.owner, None
     if width > 1 and isinstance(source, Constant) and isinstance(source.value, DenseIntOrFPElementsAttr):
-        values = [int(v) for v in source.value.get_values()]
+        values = [v for v in source.value.get_values() if isinstance(v, int)]
         range_ = Interval(min(values), max(values))
     facts.unknown(op.result, "data", op, range_)
 
@@ -119,5 +134,6 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt_thread.BlockDim: _block_extent,
     simt_thread.CheckIndex: _check_index,
     simt_host.Assert: _assert,
+    simt_warp.Elect: _elect,
     simt_thread.ElementLoad: _element_load,
 }

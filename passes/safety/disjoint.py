@@ -167,7 +167,7 @@ class Meeting:
 
     def _moduli(self, unknowns: dict[Monomial, Expr], shift: Expr) -> list[Expr]:
         """Candidates for m: the factors, and the common divisors of the larger constant ones. A shift may be a multiple
-        of a part of a factor only, as n is of n in 4 * n."""
+        of a part of a factor only, as 2 * n is of 2 * n in 4 * n."""
         found: list[Expr] = []
         sizes = sorted({abs(f.value) for f in unknowns.values() if f.value}, reverse=True)
         common = 0
@@ -183,7 +183,7 @@ class Meeting:
                 shared.append(factor.content())
                 found += [factor, -factor]
                 if shift.terms and factor.content() > 1:
-                    part = factor.exact_div(factor.content())
+                    part = factor.exact_div(factor.content() // gcd(factor.content(), shift.content()))
                     found += [part, -part]
         return [Expr.constant(n) for n in dict.fromkeys(shared)] + found
 
@@ -204,7 +204,7 @@ class Meeting:
                 return True
         # The small terms together lie in 0..room, as in row * cols + (16 * bid + thread) behind a test against cols.
         whole = _sum(small)
-        return len(small) > 1 and self._nonneg(whole) and self._nonneg(room - whole)
+        return self._nonneg(whole) and self._nonneg(room - whole)
 
     def _take_split(
         self, equation: Equation, shift: Expr, large: dict[Monomial, Expr], small: dict[Monomial, Expr]
@@ -261,9 +261,9 @@ class Meeting:
     def _combine(self) -> bool:
         """Replaces a term with factor 1 of an exact equation in the others. Tried where nothing else goes on."""
         progress = False
-        open_ = [(e, self._unknowns(e.expr)) for e in self.equations if not e.shift.terms]
+        open_ = [(e, self._unknowns(e.expr)) for e in self.equations]
         for one, unknowns in open_:
-            if one.low or one.high or len(unknowns) > TERMS_MAX:
+            if one.low or one.high or one.shift.terms or len(unknowns) > TERMS_MAX:
                 continue
             for monomial, factor in unknowns.items():
                 if len(monomial) != 1 or factor.value not in (1, -1) or sum(monomial[0] in m for m in unknowns) > 1:
@@ -272,7 +272,7 @@ class Meeting:
                     if other is one or monomial not in there or len(unknowns.keys() | there.keys()) > TERMS_MAX + 1:
                         continue
                     merged = other.expr - one.expr * there[monomial] * factor.value
-                    progress |= self._add(Equation(merged, other.low, other.high, other.why))
+                    progress |= self._add(Equation(merged, other.low, other.high, other.why, other.shift))
         return progress
 
 

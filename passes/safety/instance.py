@@ -70,9 +70,12 @@ class Instance:
     def _holds(self, goal: Expr) -> bool:
         if self.nonneg(goal):
             return True
-        # By cases only where the guard is that a divisor is positive, and once for each state of knowledge.
+        # By cases only where the guard is that a divisor is positive, or decides what an offset is the minimum of; and
+        # once for each state of knowledge.
         if not any(goal == s.args[1] - 1 for s in self.symbols() if s.kind in ("floordiv", "mod", "tdiv")):
-            return False
+            minima = [s for root in self.roots for s in root.symbols() if s.kind == "min"]
+            if not any(goal in guard for s in minima for guard, _ in s.guarded):
+                return False
         if self._tried.get(goal) == len(self.known):
             return False
         self._tried[goal] = len(self.known)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Value = Lanes | None
 
 ELEMENTS = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
+# What needs all lanes of a warp.
+EXCHANGES = (simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce, simt_warp.Elect)
 STEPS_MAX = 2500  # ops run in all
 TRIPS_MAX = 40  # iterations of a loop; what comes after a longer one is taken as unknown
 
@@ -47,6 +49,10 @@ class Observer(Protocol):
     def sync_warp(self, mask: Mask) -> None: ...
     def ordered(self, memory: SSAValue) -> None:
         """A tile of this shared memory was taken or written: the compiler orders it with what the threads do there."""
+        ...
+
+    def exchange(self, op: Operation, mask: Mask) -> None:
+        """The lanes of a warp do something together."""
         ...
 
     def forget(self) -> None:
@@ -219,7 +225,13 @@ class LaneRun:
             self.to.barrier()
 
     def sync_warp(self, op: Operation, mask: Mask) -> None:
+        self.to.exchange(op, mask)
         self.to.sync_warp(mask)
+
+    def exchange(self, op: Operation, mask: Mask) -> None:
+        self.to.exchange(op, mask)
+        for result in op.results:
+            self.values[result] = None
 
     def tile_access(self, op: Operation, mask: Mask) -> None:
         assert isinstance(op, tile.LoadBuffer | tile.StoreBuffer)
@@ -315,6 +327,7 @@ _CONTROL: dict[type[Operation], Callable[[LaneRun, Operation, Any], None]] = {
     simt_warp.SyncWarp: LaneRun.sync_warp,
     simt_thread.CheckIndex: LaneRun.check_index,
     simt_host.Assert: LaneRun.assertion,
+    **dict.fromkeys(EXCHANGES, LaneRun.exchange),
     tile.LoadBuffer: LaneRun.tile_access,
     tile.StoreBuffer: LaneRun.tile_access,
 }

@@ -45,8 +45,8 @@ class _Array:
         return self.shape[0]
 
 
-def small_launches(kernel: KernelOp, grids: list[tuple[int, int, int]]) -> Iterator[Launch]:
-    """Launches with these grids, generous arrays first. None where a relation cannot be read."""
+def small_launches(kernel: KernelOp, grids: list[tuple[int, int, int]], generous: bool = True) -> Iterator[Launch]:
+    """Launches with these grids, generous arrays first, or last. None where a relation cannot be read."""
     relations = _relations(kernel)
     if relations is None:
         return
@@ -57,7 +57,8 @@ def small_launches(kernel: KernelOp, grids: list[tuple[int, int, int]]) -> Itera
     tested = 0
     for grid in grids:
         whole = threads * prod(grid)
-        extents = dict.fromkeys((max(whole, 64), 4 * max(whole, 64), 64, 256, 16))
+        sizes = (max(whole, 64), 4 * max(whole, 64), 64, 256, 16)
+        extents = dict.fromkeys(sizes if generous else sizes[::-1])
         for extent, scalars in product(extents, _scalars(len(integers), extents)):
             tested += 1
             if tested > LAUNCHES_MAX:

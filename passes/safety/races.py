@@ -1,4 +1,5 @@
-"""Races in shared memory that surely happen: two threads of a block at one element, one writes, no barrier between.
+"""Races in shared memory that surely happen: two threads of a block at one element, one writes, no barrier between; and
+lanes that surely do not come where others of their warp wait for them.
 
 A small launch that the contract lets through is run (see `lanes`). Within one stretch between barriers it is kept, for
 each access and each element, which threads were there: the first and the last, of which one differs from any other
@@ -7,19 +8,21 @@ thread. `simt.sync_warp` orders the threads of one warp. What is found is a proo
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from tileopt.dialects import simt_atomic, simt_thread
+from tileopt.dialects import simt_atomic, simt_thread, simt_warp
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DYNAMIC_SHARED, KernelOp
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.safety.divergence import Divergence
-from tileopt.passes.safety.lanes import ELEMENTS, LaneRun, Stop, linear
+from tileopt.passes.safety.lanes import ELEMENTS, EXCHANGES, LaneRun, Stop, linear
 from tileopt.passes.safety.launches import Launch, small_launches
 
 if TYPE_CHECKING:
@@ -38,22 +41,29 @@ def check_races(kernel: KernelOp, divergence: Divergence) -> None:
     """Raises CompileError for a race that a small launch shows."""
     block = kernel.block
     shared = any(isinstance(op, ELEMENTS) and isinstance(op.mem.type, BufferType) for op in kernel.walk())
-    if block is None or not shared or prod(block) == 1:
+    if block is None or not (shared or guarded_exchange(kernel)) or prod(block) == 1:
         return
     import numpy as np
 
     rank = np.arange(prod(block), dtype=np.int64)
     idx = [rank % block[0], rank // block[0] % block[1], rank // (block[0] * block[1])]
     zero = [np.zeros_like(rank)] * 3
-    sizes: set[tuple[int, ...]] = set()
-    for launch in small_launches(kernel, [(2, 1, 1), (1, 1, 1), (2, 2, 2)]):
-        sizes.add(tuple(n for shape in launch.shapes.values() for n in shape))
-        if len(sizes) > LAUNCHES:
-            break
-        try:
-            LaneRun(kernel, launch, idx, zero, _Watch(kernel, launch, divergence, rank)).run()
-        except Stop:
-            continue
+    grids = [(2, 1, 1), (1, 1, 1), (2, 2, 2)]
+    # Small arrays keep some lanes of a warp out of what a test of their index guards.
+    for generous in (True, False) if guarded_exchange(kernel) else (True,):
+        sizes: set[tuple[int, ...]] = set()
+        for launch in small_launches(kernel, grids, generous):
+            sizes.add(tuple(n for shape in launch.shapes.values() for n in shape))
+            if len(sizes) > LAUNCHES:
+                break
+            with suppress(Stop):
+                LaneRun(kernel, launch, idx, zero, _Watch(kernel, launch, divergence, rank)).run()
+
+
+def guarded_exchange(kernel: KernelOp) -> bool:
+    """Whether lanes do something together under a condition or in a loop."""
+    meets = (*EXCHANGES, simt_warp.SyncWarp)
+    return any(isinstance(op, meets) and op.parent_op() is not kernel for op in kernel.walk())
 
 
 @dataclass
@@ -89,6 +99,29 @@ class _Watch:
 
     def sync_warp(self, mask: Mask) -> None:
         self.epochs = self.epochs + 1
+
+    def exchange(self, op: Operation, mask: Mask) -> None:
+        warps = self.rank // WARP
+        whole = self.np.bincount(warps)
+        come = self.np.bincount(warps[mask], minlength=len(whole))
+        apart = self.np.flatnonzero((come > 0) & (come < whole))
+        if not len(apart):
+            return
+        warp = int(apart[0])
+        here, there = (self.np.flatnonzero((warps == warp) & part)[0] for part in (mask, ~mask))
+        parent = op.parent_op()
+        while parent is not None and not isinstance(parent, scf.IfOp | scf.ForOp | scf.WhileOp):
+            parent = parent.parent_op()
+        loop = not isinstance(parent, scf.IfOp)
+        raise CompileError(
+            "race/divergent-lanes",
+            f"lanes of a warp do this together, and thread {here} of a block comes here where thread {there} of the "
+            "same warp does not",
+            location=location_of(op),
+            help="move it out, and choose between its results; a condition from any_sync() or all_sync() is the same "
+            "in all lanes",
+            notes=[("the loop is here" if loop else "the condition is here", location_of(parent or op))],
+        )
 
     def access(self, op: Operation, indices: list[Lanes], mask: Mask) -> None:
         assert isinstance(op, ELEMENTS)

@@ -1,5 +1,6 @@
-"""verify-barriers: simt -> simt. Afterwards no barrier waits for threads that do not come, and no race is left that a
-small launch shows; and all come to what threads of a block, or lanes of a warp, do together on tiles.
+"""verify-barriers: simt -> simt. Afterwards no barrier waits for threads that do not come, no race is left that a small
+launch shows, nor lanes that wait for others of their warp there; and all come to what threads of a block, or lanes of a
+warp, do together on tiles.
 
 Looks at kernels whose source says where threads meet (`simt.manual_barriers`): in others the compiler puts barriers,
 after it has decided what is shared. In tile kernels it looks at what the lanes of a warp do in maps.
@@ -21,7 +22,7 @@ from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.safety.collectives import check_lanes, check_tiles
 from tileopt.passes.safety.divergence import BLOCK_MEETINGS, Divergence
 from tileopt.passes.safety.lanes import ELEMENTS
-from tileopt.passes.safety.races import check_races
+from tileopt.passes.safety.races import check_races, guarded_exchange
 from tileopt.passes.tile_kernels import first_collective
 
 
@@ -42,7 +43,8 @@ class VerifyBarriers(ModulePass):
 def verify_kernel(kernel: simt.Kernel) -> None:
     """Verifies one kernel. Raises CompileError with a code `race/...`."""
     tiles = first_collective(kernel) is not None
-    if not tiles and not any(isinstance(op, BLOCK_MEETINGS) or _shared(op) for op in kernel.walk()):
+    meets = any(isinstance(op, BLOCK_MEETINGS) or _shared(op) for op in kernel.walk())
+    if not tiles and not meets and not guarded_exchange(kernel):
         return
     facts = analyse(kernel)
     divergence = Divergence(kernel, facts)

@@ -17,7 +17,7 @@ from tileopt.dialects import simt_atomic
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.safety.verify_barriers import verify_kernel
 
-DIVERGENT, MISSING = "race/divergent-barrier", "race/missing-barrier"
+DIVERGENT, MISSING, LANES = "race/divergent-barrier", "race/missing-barrier", "race/divergent-lanes"
 P = Program
 
 PROGRAMS = {
@@ -284,6 +284,27 @@ PROGRAMS = {
         ("s[1, 0]",),
         contract="block=(8, 8)",
     ),
+    # Lanes of a warp that do not all come
+    "shuffle by the first lanes": P(
+        "if simt.lane_index() < 16:\n    a = simt.shuffle_down(n, 8, width=16)  #!", LANES,
+        ("thread 0 of a block comes here where thread 16", "the condition is here"),
+    ),
+    "reduction by one warp": P("if simt.warp_rank() == 0:\n    a = simt.warp_reduce(n)"),
+    "reduction by one warp and a half": P("if simt.thread_rank() < 48:\n"
+    "    a = simt.warp_reduce(n)  #!", LANES, ("thread 32",)),
+    "vote of a tail": P("i = simt.thread_index()\nif i < len(x):\n    a = simt.any_sync(x[i] > 0.0)  #!", LANES),
+    "vote of whole warps": P(
+        "i = simt.thread_index()\nif i < len(x):\n    a = simt.any_sync(x[i] > 0.0)",
+        contract="block=64, requires=['len(x) % 32 == 0']",
+    ),
+    "shuffle in a grid-stride loop": P(
+        "for i in simt.grid_stride(len(x)):\n    a = simt.shuffle_xor(n, 1)  #!", LANES, ("the loop is here",)
+    ),
+    "shuffle in a loop of blocks": P("for b in range(simt.block_idx(), n, simt.grid_dim()):\n"
+    "    a = simt.shuffle_xor(b, 1)"),
+    "lanes that meet in a branch": P("if simt.lane_index() == 0:\n    simt.syncwarp()  #!", LANES),
+    "a condition from memory is not followed": P("if x[simt.lane_index()] > 0.0:\n    a = simt.warp_reduce(n)"),
+    "condition that a vote made": P("if simt.any_sync(simt.lane_index() < n):\n    a = simt.warp_reduce(n)"),
     "a place from memory is not told": P(
         "s = simt.shared(64)\ns[simt.thread_rank()] = 1.0\na = s[idx[0]]"
     ),
@@ -325,8 +346,9 @@ def runs(program: Program) -> list[str]:
     module = kernel.parent_op()
     assert isinstance(module, ModuleOp)
     found = []
-    for n in (4, 64):
-        arrays = [np.zeros(256, np.float32), np.zeros(256, np.float32), np.zeros((64, 64), np.float32)]
+    tail = ((64, 80),) if program.code == LANES else ()  # whose last warp has half its lanes inside
+    for n, size in ((4, 256), (64, 256), *tail):
+        arrays = [np.zeros(size, np.float32), np.zeros(256, np.float32), np.zeros((64, 64), np.float32)]
         given = [*arrays, np.zeros((64, 64), np.float32), np.arange(256) % 3, n, n, n]
         launch = Launch((2, 1, 1), given)
         if not launch_allowed(kernel, launch, program.parameters):
@@ -340,7 +362,11 @@ def runs(program: Program) -> list[str]:
     return found
 
 
-NOT_TOLD = ("a place from memory is not told", "all write one value to one place")
+NOT_TOLD = (
+    "a place from memory is not told",
+    "a condition from memory is not followed",
+    "all write one value to one place",
+)
 EQUAL_DATA = (
     "vote of a warp",  # which all warps take alike here
     "condition on an element of its own",  # all elements are equal here
