@@ -82,6 +82,7 @@ def test_rejected(path: Path) -> None:
     check(errors[0], path, str(error), error.location)
     placed = [(words, place) for words, place in error.notes if place is not None]
     assert len(placed) == len(notes), error
+    placed.sort(key=lambda note: (note[1].line, note[1].column))
     for (words, place), expected in zip(placed, notes, strict=True):
         check(expected, path, words, place)
 

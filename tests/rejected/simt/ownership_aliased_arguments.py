@@ -6,7 +6,7 @@ from tileopt import simt
 
 
 @simt.kernel(block=64, requires=["len(x) == len(out)"])
-def k(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):
+def k(x: simt.Slice["f32", 1], out: simt.DisjointSlice["f32", 1]):  # note: k is defined here
     i = simt.thread_index()
     if i < len(out):
         out[i] = x[i]
