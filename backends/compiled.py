@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tileopt.dialects.contracts import Parameter, Signature
@@ -47,6 +47,7 @@ class CheckSite:
 
     `part`: a row, a column or a window of the array is made there, so that the bound may not be the array's length.
     `message`: the place is an assertion with this message, about no array.
+    `claim`: why the index needs no test, where a target tests it nevertheless.
     """
 
     array: str
@@ -56,6 +57,7 @@ class CheckSite:
     column: int
     part: bool = False
     message: str | None = None
+    claim: str | None = None
 
 
 @dataclass
@@ -68,6 +70,7 @@ class CompiledModule:
     `persistent`: blocks of a multiprocessor, which take the launch's blocks in turn; 0 where each block is launched.
     `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
     the kernel fixes them.
+    `trace`: what the records of a target that checks mean (backends.cpu.check.sites.Trace).
     `report`: what the passes say about the kernel (bounds outcomes, ownership proofs, atoms and so on); what goes to
     disk is its JSON form.
     """
@@ -86,6 +89,7 @@ class CompiledModule:
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
     persistent: int = 0
+    trace: Any = None
 
 
 def expand_parameters(parameters: tuple[Parameter, ...], signature: Signature) -> tuple[ParamSlot, ...]:

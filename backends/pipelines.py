@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tileopt.backends import targets
 from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
 from tileopt.backends.launch_conditions import check_target, launch_conditions
-from tileopt.backends.llvm.faults import check_sites, memory_name, tested_axes
+from tileopt.backends.llvm.faults import check_sites, has_record, memory_name, tested_axes
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
@@ -55,10 +55,11 @@ PASSES = (
     "allocate-onchip",
     "insert-fences",
     "overlap-products",  # past what needs no barrier
+    "check-accesses",  # last: what the others did on the strength of a proof stays as it is
 )
 
 # Printed IR kept for `kernel.ir(level)`: the level's name and the pass after which it is taken.
-LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "overlap-products"}
+LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "check-accesses"}
 
 Timings = dict[str, float]
 
@@ -186,7 +187,14 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             checks=check_sites(kernel),
             block=kernel.block or (),
             persistent=kernel.integer(PERSISTENT) or 0,
+            trace=_trace(kernel) if target.checking else None,
         )
+
+
+def _trace(kernel: KernelOp) -> object:
+    from tileopt.backends.cpu.check.sites import number_sites
+
+    return number_sites(kernel)[0]
 
 
 def emit_llvm(module: ModuleOp, target: Target) -> str:
@@ -263,7 +271,7 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
     for found in tensor_maps(kernel):
         kind = SlotKind.TENSOR_MAP
         slots.append(ParamSlot(found.parameter, kind, 0, found.dtype, found.order, found.box, found.swizzle))
-    if check_sites(kernel):
+    if has_record(kernel):
         slots.append(ParamSlot(len(kernel.function_type.inputs.data), SlotKind.ERROR))
     return tuple(slots)
 

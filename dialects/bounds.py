@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
-from xdsl.ir import Data
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Data, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -70,6 +72,19 @@ class BoundsAttr(Data[tuple[Outcome, tuple[int, ...], str]]):
     @property
     def reason(self) -> str:
         return self.data[2]
+
+
+CLAIMED = "tile.claimed"  # op attribute: the axes that need no test by what was found out, and are tested all the same
+
+
+def axes_attribute(axes: Iterable[int]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, list(axes))
+
+
+def claimed_axes(op: Operation) -> tuple[int, ...]:
+    """The axes in the op's attribute `CLAIMED`."""
+    found = op.attributes.get(CLAIMED)
+    return tuple(int(axis) for axis in found.get_values()) if isinstance(found, DenseArrayBase) else ()
 
 
 def _problem(outcome: Outcome, axes: tuple[int, ...]) -> str | None:

@@ -193,6 +193,10 @@ class TargetError(CompileError):
     """Something that the chosen target does not have, or an unknown target."""
 
 
+class CheckError(TileoptError):
+    """What the checking mode found in a kernel that ran: a race, an uninitialised read, a divergent barrier."""
+
+
 class LaunchError(TileoptError):
     """A launch whose arguments break the kernel's contract."""
 

@@ -54,6 +54,7 @@ REQUIRES = "simt.requires"  # array of strings: relations that the host checks a
 GRID_RANK = "simt.grid_rank"  # axes that the grid may have
 MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
 CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
+RECORDED = "simt.recorded"  # unit: what threads do to memory is recorded as they run
 MANUAL_BARRIERS = "simt.manual_barriers"  # the source says where threads meet: no pass adds barriers
 
 

@@ -108,6 +108,7 @@ class Target:
     `shared_bytes`: most shared memory of one block. `vector_bytes`: widest access of one thread.
     `unaligned_vectors`: such an access needs no alignment, and may lie outside the array in part.
     `banked`: shared memory has banks, whose conflicts swizzles avoid.
+    `checking`: every access is tested and recorded as it runs, to find faults of the program and of the proofs.
     `tile_registers`: where a tile takes more of each thread, a block gets more warps (None: never).
     `register_file`: registers of a multiprocessor.
     `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
@@ -129,6 +130,7 @@ class Target:
     product_block: tuple[int, int] = (4, 4)
     tile_registers: int | None = None
     default_stages: int = 1
+    checking: bool = False
 
     @property
     def is_gpu(self) -> bool:

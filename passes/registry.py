@@ -35,6 +35,7 @@ _PASSES = {
     "insert-fences": "tileopt.passes.lowering.insert_fences",
     "allocate-onchip": "tileopt.passes.lowering.allocate_onchip",
     "overlap-products": "tileopt.passes.lowering.overlap_products",
+    "check-accesses": "tileopt.passes.safety.check_accesses",
     "canonicalize": "tileopt.passes.canonicalize",
     "cse": "xdsl.transforms.common_subexpression_elimination",
     "dce": "xdsl.transforms.dead_code_elimination",

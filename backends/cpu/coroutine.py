@@ -15,7 +15,15 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
 from tileopt.backends.cpu import warp
-from tileopt.backends.cpu.frame import GRID, Argument, blocks_function, fault_lines, symbol, unless_stopped
+from tileopt.backends.cpu.frame import (
+    GRID,
+    Argument,
+    CpuEmitter,
+    blocks_function,
+    fault_lines,
+    symbol,
+    unless_stopped,
+)
 from tileopt.backends.cpu.uniform import EXCHANGES
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
@@ -186,6 +194,7 @@ body:
   br label %thread.end
 {fault}
 thread.end:
+{end}
   %end.state = call i8 @llvm.coro.suspend(token none, i1 true)
   switch i8 %end.state, label %coro.suspend [ i8 0, label %coro.never i8 1, label %coro.cleanup ]
 coro.never:
@@ -212,7 +221,8 @@ DECLARATIONS = (
     "void @free(ptr)",
 )
 
-_START = """  br label %start
+_START = """{at_block}
+  br label %start
 start:
   %tid = phi i32 [ 0, %block.start ], [ %tid.next, %start ]
   %started = call ptr @{thread}({passed})
@@ -245,6 +255,7 @@ next:
 round.end:
   br i1 %live.next, label %again, label %block.end
 again:
+{opening}
 {again}"""
 
 # Each warp goes on until all its lanes wait at a barrier or have ended; then the barrier opens for all.
@@ -286,6 +297,7 @@ warp.end:
   %w.more = icmp ult i64 %w.next, {threads}
   br i1 %w.more, label %warp, label %open
 open:
+{opening}
   call void @llvm.memset.p0.i64(ptr %waiting, i8 0, i64 {threads}, i1 false)
   br label %ended
 ended:
@@ -300,7 +312,7 @@ ended.next:
   br i1 %l.more, label %ended, label %block.end"""
 
 
-def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
+def functions(emitter: CpuEmitter, arguments: list[Argument]) -> list[str]:
     """The coroutine of one thread, and `@name.blocks` with its scheduler."""
     for signature in DECLARATIONS:
         emitter.declare(signature)
@@ -316,6 +328,7 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         entry="\n".join(emitter.entry),
         body="\n".join(emitter.lines),
         fault="\n".join(fault_lines(emitter, "thread.end")),
+        end="\n".join(emitter.at_end()),
     )
     exchange = 2 * half_bytes(emitter)
     before = [
@@ -343,6 +356,8 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         passed=", ".join(passed),
         threads=threads,
         again="\n".join(unless_stopped(emitter, "round")),
+        at_block="\n".join(emitter.at_block()),
+        opening="\n".join(emitter.at_opening()),
     )
     after = ["  %raw.at = getelementptr ptr, ptr %frames, i64 2", "  %raw = load ptr, ptr %raw.at, align 8"]
     after.append("  call void @free(ptr %raw)")

@@ -15,4 +15,8 @@ def emit_llvm(module: ModuleOp, target: Target) -> str:
     from tileopt.backends.cpu.backend import CpuBackend
     from tileopt.backends.llvm.emitter import emit_module
 
+    if target.checking:
+        from tileopt.backends.cpu.check.backend import CheckBackend
+
+        return emit_module(module, CheckBackend())
     return emit_module(module, CpuBackend())

@@ -16,9 +16,21 @@ from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
 
 class CpuEmitter(Emitter):
-    """An emitter that knows the thread's id."""
+    """An emitter that knows the thread's id. What threads as coroutines do besides the kernel's body: nothing here."""
 
     tid = "%tid"
+
+    def at_block(self) -> list[str]:
+        """Lines that run before a block's threads start."""
+        return []
+
+    def at_opening(self) -> list[str]:
+        """Lines that run when a barrier opens: every thread waits at one or has ended."""
+        return []
+
+    def at_end(self) -> list[str]:
+        """Lines that a thread runs last."""
+        return []
 
 
 @dataclass(frozen=True, slots=True)

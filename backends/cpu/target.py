@@ -1,7 +1,8 @@
-"""The target "cpu": the products that its FMA loop computes, and how a block is cut for it."""
+"""The target "cpu": the products that its FMA loop computes, how a block is cut for it; and "cpu-check", which finds faults."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileopt.dialects.target import Atom, Scope, Space, Target, register_target
@@ -73,3 +74,4 @@ def _make() -> Target:
 
 
 register_target("cpu", _make)
+register_target("cpu-check", lambda: replace(_make(), name="cpu-check", checking=True))

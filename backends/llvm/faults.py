@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.backends.compiled import CheckSite
-from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.dialects import gpu, simt
+from tileopt.dialects.bounds import BoundsAttr, Outcome, claimed_axes
 from tileopt.dialects.diagnostics import location_of
-from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.kernel import RECORDED, KernelOp
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
 from tileopt.dialects.simt_constant import Constant
 from tileopt.dialects.simt_host import Assert
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 RECORD_WORDS = 8
 ERROR = "%error"  # the record's address, the kernel's last argument
 _ACCESSES = (ElementLoad, ElementStore, AtomicRmw, AtomicCas)
+_TILES = (simt.FragmentLoad, simt.FragmentStore, gpu.CpAsync)
 
 
 def tested_axes(op: Operation) -> tuple[int, ...]:
@@ -37,6 +39,8 @@ def tested_axes(op: Operation) -> tuple[int, ...]:
         return (0,)
     if isinstance(op, CheckIndex):
         return (0,) if _needs_test(op.bounds) else ()
+    if isinstance(op, _TILES):
+        return claimed_axes(op)
     if not isinstance(op, _ACCESSES) or not _needs_test(op.bounds):
         return ()
     rank = range(len(op.indices))
@@ -51,7 +55,14 @@ def memory_name(kernel: KernelOp, memory: SSAValue) -> str:
     """What an error calls an array or a buffer."""
     if isinstance(memory, BlockArgument) and isinstance(memory.owner, Block) and memory.owner is kernel.body.block:
         return kernel.arg_name(memory.index)
-    return memory.owner.array.data if isinstance(memory.owner, Constant) else "shared memory"
+    if isinstance(memory.owner, Constant):
+        return memory.owner.array.data
+    return (memory.name_hint if isinstance(memory.type, BufferType) else None) or "shared memory"
+
+
+def has_record(kernel: KernelOp) -> bool:
+    """Whether the kernel takes the address of a record of what went wrong."""
+    return RECORDED in kernel.attributes or any(tested_axes(op) for op in kernel.body.walk())
 
 
 def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
@@ -69,10 +80,11 @@ def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
         if isinstance(op, CheckIndex):
             name = op.array.data
         else:
-            assert isinstance(op, _ACCESSES)
-            name = memory_name(kernel, op.mem)
-        part = isinstance(op, CheckIndex)
-        found += [CheckSite(name, axis, file, line, column, part) for axis in axes]
+            assert isinstance(op, (*_ACCESSES, *_TILES))
+            name = memory_name(kernel, op.mem if isinstance(op, _ACCESSES) else op.view)
+        part, claimed = isinstance(op, CheckIndex), claimed_axes(op)
+        reason = "" if op.bounds is None else op.bounds.reason
+        found += [CheckSite(name, axis, file, line, column, part, reason if axis in claimed else None) for axis in axes]
     return tuple(found)
 
 
@@ -97,7 +109,7 @@ class Faults:
             if axes:
                 self._first[op] = count
                 count += len(axes)
-        self.any = count > 0
+        self.any = count > 0 or RECORDED in kernel.attributes
 
     def test(self, emitter: Emitter, op: Operation, number: int, index: str, length: str) -> None:
         """Goes on where 0 <= index < length. `number`: which of the op's tests."""

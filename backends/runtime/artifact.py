@@ -27,6 +27,7 @@ class Artifact:
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
     persistent: int = 0
+    trace: Any = None  # not on disk
 
     @staticmethod
     def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
@@ -44,6 +45,7 @@ class Artifact:
             module.checks,
             module.block,
             module.persistent,
+            module.trace,
         )
 
     def to_bytes(self) -> bytes:

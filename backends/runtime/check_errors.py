@@ -35,5 +35,6 @@ def check_error(artifact: Artifact, record: Sequence[int]) -> TileoptError:
         "bounds/out-of-range",
         f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, {where}",
         location=place,
+        notes=[] if site.claim is None else [(f"the compiler took it to be inside: {site.claim}", None)],
         help="test the index before the access; what the kernel wrote before it stopped stays written",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tileopt.dialects.diagnostics import LaunchError
 from tileopt.dialects.target import Target, get_target, target_names
 
@@ -36,6 +38,12 @@ def set_default_target(target: Target | str | None) -> None:
 
 def default_target() -> Target | None:
     return _default
+
+
+def host_target() -> Target:
+    """What launches on the host use where nothing names a target: "cpu", with TILEOPT_CHECK=1 "cpu-check"."""
+    check = os.environ.get("TILEOPT_CHECK", "").strip().lower() not in ("", "0", "off", "false", "no")
+    return resolve("cpu-check" if check else "cpu")
 
 
 def target_kind() -> str | None:

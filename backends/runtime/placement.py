@@ -35,7 +35,7 @@ def target_for(wanted: Target | None, device: int, has_arrays: bool) -> Target:
     """The target to compile for. Raises LaunchError where it is not what the arrays' device runs."""
     if wanted is None:
         if device == HOST:
-            return defaults.resolve("cpu")
+            return defaults.host_target()
         from tileopt.backends.nvidia import driver
 
         return defaults.for_device(driver.device(device).arch)

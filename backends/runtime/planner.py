@@ -152,6 +152,10 @@ def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
 
             return launch_in_turn(function, artifact)
         return lambda: function.launch
+    if artifact.trace is not None:
+        from tileopt.backends.cpu.check.launch import CheckedCode
+
+        return CheckedCode(artifact, built.cpu).launcher
     from tileopt.backends.runtime.cpu_code import CpuCode
 
     return CpuCode(artifact, built.cpu).launcher

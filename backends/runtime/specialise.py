@@ -93,7 +93,10 @@ def _stored(folder: Any, key: str) -> Built | None:
 
 
 def key_of(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> str | None:
-    """The name of the specialisation on disk; None where a constant has no text that outlives the process."""
+    """The name of the specialisation on disk; None where a constant has no text that outlives the process, or where the
+    target's records need what only the compiler knows."""
+    if target.checking:
+        return None
     parts = [definition.name, definition.fingerprint(), target.name, repr(definition.hints)]
     for name, spec in signature.items():
         text = _spec_text(spec)

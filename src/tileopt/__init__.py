@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
     from tileopt.dialects.diagnostics import (
         BoundsError,
+        CheckError,
         CompileError,
         DeviceError,
         KernelAssertionError,
@@ -56,6 +57,7 @@ _HOMES = {
     "synchronize": _RUNTIME + "streams",
     "Target": "tileopt.dialects.target",
     "BoundsError": _DIAGNOSTICS,
+    "CheckError": _DIAGNOSTICS,
     "CompileError": _DIAGNOSTICS,
     "DeviceError": _DIAGNOSTICS,
     "KernelAssertionError": _DIAGNOSTICS,
@@ -70,6 +72,7 @@ _MODULES = {"simt": "tileopt.frontends.simt_python", "tile": "tileopt.frontends.
 
 __all__ = [
     "BoundsError",
+    "CheckError",
     "CompileError",
     "CompiledKernel",
     "DeviceArray",

@@ -329,7 +329,7 @@ def test_shared_memory_is_checked() -> None:
     out = np.zeros(64, np.int32)
     shared_beyond[1](out, 0)
     assert (out == 1).all()
-    with pytest.raises(tileopt.BoundsError, match="index 64 of 'shared memory', whose length is 64"):
+    with pytest.raises(tileopt.BoundsError, match="index 64 of 's', whose length is 64"):
         shared_beyond[1](out, 1)
 
 

@@ -1,0 +1,1 @@
+"""The target "cpu-check": kernels whose threads record what they do to memory, and what the records show."""

@@ -1,0 +1,152 @@
+"""The CPU as a target whose threads record what they do: each is a coroutine, and each op of `effects` writes records.
+
+The records go to a log whose place stands behind the record of a failed check (see `LOG`). A full log calls the host,
+which takes the records away; the host may also stop the grid, as a failed check does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from xdsl.ir import Operation
+
+from tileopt.backends.cpu import coroutine, frame
+from tileopt.backends.cpu.backend import CpuBackend
+from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of
+from tileopt.backends.cpu.check.sites import BLOCK, END, OPENING, number_sites, recorded
+from tileopt.backends.cpu.frame import CpuEmitter
+from tileopt.backends.llvm.emitter import Emitter, Handler, Output
+from tileopt.backends.llvm.faults import ERROR, RECORD_WORDS
+from tileopt.backends.llvm.values import Buffer
+from tileopt.dialects import simt
+from tileopt.dialects.bounds import claimed_axes
+from tileopt.dialects.simt import Kernel
+
+LOG = RECORD_WORDS  # the log's words: address of the records, how many there are, how many fit, what to call then
+WORDS = LOG + 4
+
+_TILES = (simt.FragmentLoad, simt.FragmentStore)
+
+
+class CheckEmitter(CpuEmitter):
+    """An emitter that knows the kernel's sites."""
+
+    def __init__(self, output: Output, backend: CheckBackend, kernel: Kernel) -> None:
+        super().__init__(output, backend, kernel)
+        self.trace, self.numbers = number_sites(kernel)
+        self.meets = any(isinstance(op, simt.Barrier) for op in kernel.body.walk())
+
+    def record(self, number: int, touch: Touch | None = None) -> None:
+        """Writes a record of a site in this thread."""
+        high = self.once("record", lambda: self._high())
+        head = self.assign(f"or i64 {high}, {number}")
+        words: list[str] = []
+        if touch is not None:
+            found = self.values[touch.memory]
+            if isinstance(found, Buffer):
+                words.append(self.assign(f"ptrtoint ptr {found.pointer} to i64"))
+            words += [self.scalar(value) for value in touch.run_time]
+        pointer = self.assign(self._call(head))
+        for place, word in enumerate(words):
+            at = self.assign(f"getelementptr i64, ptr {pointer}, i64 {place}")
+            self.line(f"store i64 {word}, ptr {at}, align 8")
+
+    def _high(self) -> str:
+        return self.assign(f"shl nuw i64 {self.assign(f'zext i32 {self.tid} to i64')}, 32")
+
+    def _call(self, head: str) -> str:
+        name = f"tileopt.record{self.trace.words}"
+        stride = 8 * (1 + self.trace.words)
+        return f"call ptr {self.output.helper(name, lambda: _RECORD.format(name=name, stride=stride))}(ptr {ERROR}, i64 {head})"
+
+    def at_block(self) -> list[str]:
+        return [f"  %block.record = {self._call(str(BLOCK))}", "  store i64 %block, ptr %block.record, align 8"]
+
+    def at_opening(self) -> list[str]:
+        return [f"  %opening.record = {self._call(str(OPENING))}"] if self.meets else []
+
+    def at_end(self) -> list[str]:
+        return [
+            "  %end.thread = zext i32 %tid to i64",
+            "  %end.high = shl nuw i64 %end.thread, 32",
+            f"  %end.head = or i64 %end.high, {END}",
+            f"  %end.record = {self._call('%end.head')}",
+        ]
+
+
+_RECORD = f"""define internal ptr @{{name}}(ptr %error, i64 %head) nounwind {{{{
+  %count.at = getelementptr i64, ptr %error, i64 {LOG + 1}
+  %room.at = getelementptr i64, ptr %error, i64 {LOG + 2}
+  %before = load i64, ptr %count.at, align 8
+  %room = load i64, ptr %room.at, align 8
+  %full = icmp uge i64 %before, %room
+  br i1 %full, label %empty, label %write
+empty:
+  %host.at = getelementptr i64, ptr %error, i64 {LOG + 3}
+  %host = load ptr, ptr %host.at, align 8
+  call void %host()
+  %left = load i64, ptr %count.at, align 8
+  br label %write
+write:
+  %count = phi i64 [ %before, %0 ], [ %left, %empty ]
+  %records.at = getelementptr i64, ptr %error, i64 {LOG}
+  %records = load ptr, ptr %records.at, align 8
+  %offset = mul i64 %count, {{stride}}
+  %record = getelementptr i8, ptr %records, i64 %offset
+  store i64 %head, ptr %record, align 8
+  %more = add i64 %count, 1
+  store i64 %more, ptr %count.at, align 8
+  %words = getelementptr i64, ptr %record, i64 1
+  ret ptr %words
+}}}}"""
+
+
+def _recording(handler: Handler) -> Handler:
+    """A handler whose op is recorded: that threads meet before they do, what they touch once it is known to be inside."""
+
+    def record(emitter: Emitter, op: Operation) -> None:
+        assert isinstance(emitter, CheckEmitter)
+        effects, numbers = effects_of(op), list(emitter.numbers[op])
+        assert effects is not None
+        if effects.meeting is not None:
+            emitter.record(numbers.pop(0))
+        if isinstance(op, _TILES):
+            _test_tile(emitter, op)
+        handler(emitter, op)
+        for number, touch in zip(numbers, filter(recorded, effects.touches), strict=True):
+            emitter.record(number, touch)
+
+    return record
+
+
+def _test_tile(emitter: Emitter, op: simt.FragmentLoad | simt.FragmentStore) -> None:
+    """Whether a tile is inside along the axes where it was taken to be; its end that is outside, where one is."""
+    view, shape = emitter.view(op.view), simt.shape_of(op.shape)
+    for number, axis in enumerate(claimed_axes(op)):
+        first, length = emitter.scalar(op.offsets[axis]), view.extents[axis]
+        last = emitter.assign(f"add i64 {first}, {shape[axis] - 1}")
+        negative = emitter.assign(f"icmp slt i64 {first}, 0")
+        end = emitter.assign(f"select i1 {negative}, i64 {first}, i64 {last}")
+        emitter.faults.test(emitter, op, number, end, length)
+
+
+@lru_cache(maxsize=1)
+def _handlers() -> dict[type[Operation], Handler]:
+    plain = CpuBackend().handlers()
+    return {**plain, **{kind: _recording(plain[kind]) for kind in EFFECTS if kind in plain}}
+
+
+class CheckBackend(CpuBackend):
+    """See the module."""
+
+    def handlers(self) -> Mapping[type[Operation], Handler]:
+        return _handlers()
+
+    def emit_kernel(self, output: Output, kernel: Kernel) -> None:
+        emitter = CheckEmitter(output, self, kernel)
+        emitter.block = "body"
+        arguments = frame.define_arguments(emitter)
+        emitter.emit_block(kernel.body.block)
+        functions = coroutine.functions(emitter, arguments)
+        output.functions += [*functions, frame.entry_function(emitter, arguments)]

@@ -1,0 +1,165 @@
+"""What each op does to memory and how threads meet in it, as far as the checking mode follows it.
+
+An op that touches arrays or shared memory, or at which threads meet, has a row in `EFFECTS`; all else about it (where
+it is recorded, which elements those are, what is compared) follows from the row.
+
+What orders accesses: `Meeting.BLOCK` those of all threads of a block before it with those after it, `Meeting.WARP`
+those of a warp's lanes. At `Meeting.LANES` lanes exchange registers and must all be there, but their accesses to
+memory stay unordered: CUDA's guide says of shuffles, votes, matches and reductions that they imply no memory barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from tileopt.dialects import simt
+from tileopt.dialects.layout import Layout
+from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw
+from tileopt.dialects.simt_thread import ElementLoad, ElementStore
+from tileopt.dialects.simt_warp import Match, Shuffle, SyncWarp, Vote, WarpReduce
+from tileopt.dialects.tile_types import BufferType
+
+
+class Kind(IntEnum):
+    """What happens to an element."""
+
+    READ = 0
+    WRITE = 1
+    UPDATE = 2  # atomically
+    REPLACE = 3  # atomically, and what was there is not asked for
+
+
+class Meeting(IntEnum):
+    """Who meets."""
+
+    BLOCK = 0
+    WARP = 1
+    LANES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The element at these indices."""
+
+    indices: Sequence[SSAValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The elements that the thread's registers hold, of the tile that begins at the offsets (a buffer's: at 0).
+
+    `once`: of replicas one thread touches them.
+    """
+
+    layout: Layout
+    offsets: Sequence[SSAValue] = ()
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """All elements of the lines of a buffer whose place along `axis` is that of one of the thread's registers."""
+
+    layout: Layout
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One thread's access to elements of an array or a buffer; of an array, those outside it are left alone."""
+
+    memory: SSAValue
+    kind: Kind
+    where: At | Spread | Lines
+
+    @property
+    def run_time(self) -> Sequence[SSAValue]:
+        """The i64 operands that say where."""
+        match self.where:
+            case At(indices=indices):
+                return indices
+            case Spread(offsets=offsets):
+                return offsets
+            case _:
+                return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What an op does in each thread that comes to it. Touches come after the meeting."""
+
+    touches: tuple[Touch, ...] = ()
+    meeting: Meeting | None = None
+
+
+def _element(kind: Kind) -> Callable[[Any], Effects]:
+    return lambda op: Effects((Touch(op.mem, kind, At(op.indices)),))
+
+
+def _rmw(op: AtomicRmw) -> Effects:
+    replaces = op.kind.data == AtomicKind.EXCH and not op.result.uses.get_length()
+    return Effects((Touch(op.mem, Kind.REPLACE if replaces else Kind.UPDATE, At(op.indices)),))
+
+
+def _fragment_load(op: simt.FragmentLoad) -> Effects:
+    where = Spread(op.layout_over(op.result.type), op.offsets)
+    return Effects((Touch(op.view, Kind.READ, where),))
+
+
+def _fragment_store(op: simt.FragmentStore) -> Effects:
+    where = Spread(op.layout_over(op.value.type), op.offsets, once=True)
+    return Effects((Touch(op.view, Kind.WRITE, where),))
+
+
+def _shared_load(op: simt.SharedLoad) -> Effects:
+    assert isinstance(op.source.type, BufferType)
+    layout = simt.fragment_layout(op.layout, op.source.type.get_shape(), op.result.type)
+    return Effects((Touch(op.source, Kind.READ, Spread(layout)),))
+
+
+def _shared_store(op: simt.SharedStore) -> Effects:
+    assert isinstance(op.target.type, BufferType)
+    layout = simt.fragment_layout(op.layout, op.target.type.get_shape(), op.value.type)
+    return Effects((Touch(op.target, Kind.WRITE, Spread(layout, once=True)),))
+
+
+def _dot(op: simt.Dot) -> Effects:
+    a, b = op.a.type, op.b.type
+    assert isinstance(a, BufferType) and isinstance(b, BufferType)
+    layout = simt.fragment_layout(op.layout, (a.get_shape()[0], b.get_shape()[1]), op.acc.type)
+    return Effects((Touch(op.a, Kind.READ, Lines(layout, 0)), Touch(op.b, Kind.READ, Lines(layout, 1))))
+
+
+def _meets(meeting: Meeting) -> Callable[[Any], Effects]:
+    return lambda op: Effects(meeting=meeting)
+
+
+EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
+    ElementLoad: _element(Kind.READ),
+    ElementStore: _element(Kind.WRITE),
+    AtomicRmw: _rmw,
+    AtomicCas: _element(Kind.UPDATE),
+    simt.FragmentLoad: _fragment_load,
+    simt.FragmentStore: _fragment_store,
+    simt.SharedLoad: _shared_load,
+    simt.SharedStore: _shared_store,
+    simt.Dot: _dot,
+    simt.Barrier: _meets(Meeting.BLOCK),
+    SyncWarp: _meets(Meeting.WARP),
+    simt.ShuffleXor: _meets(Meeting.LANES),
+    Shuffle: _meets(Meeting.LANES),
+    Vote: _meets(Meeting.LANES),
+    Match: _meets(Meeting.LANES),
+    WarpReduce: _meets(Meeting.LANES),
+}
+
+
+def effects_of(op: Operation) -> Effects | None:
+    """The op's row, or None where it has none."""
+    row = EFFECTS.get(type(op))
+    return None if row is None else row(op)

@@ -1,0 +1,162 @@
+"""The sites of a kernel: each access of an op to one memory, and each meeting, by number, and what a record of it means.
+
+A record is a word with the site's number in its low and the thread's number in its high 32 bits, then the site's
+words: the address of a buffer, the indices or offsets. All records of a kernel are equally long. The numbers below
+`FIRST` mark where a block begins (its word: the block's number), a barrier opens, a thread ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tileopt.backends.cpu.check.effects import At, Kind, Lines, Meeting, Spread, Touch, effects_of
+from tileopt.backends.llvm import types
+from tileopt.backends.llvm.faults import memory_name
+from tileopt.dialects import simt
+from tileopt.dialects.diagnostics import Location, location_of
+from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.layout import Layout, SharedLayout
+from tileopt.dialects.simt_thread import ElementStore
+from tileopt.dialects.tile_types import Access, BufferType, ViewType
+
+BLOCK, OPENING, END, FIRST = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which elements a record of a site stands for: see `effects.At`, `Spread` and `Lines`."""
+
+    layout: Layout | None = None
+    axis: int | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An array (`argument`: its place among the kernel's arguments) or a buffer in shared memory.
+
+    `made`: where a buffer is made. `shared`: how its elements lie. `size`: bytes of an element.
+    """
+
+    name: str
+    size: int
+    rank: int
+    argument: int | None = None
+    shared: SharedLayout | None = None
+    made: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """`harmless`: all threads that come here write one and the same value, so that no order matters among them.
+
+    `around`: the innermost condition or loop around a meeting.
+    """
+
+    location: Location | None
+    kind: Kind = Kind.READ
+    memory: Memory | None = None
+    place: Place = Place()
+    meeting: Meeting | None = None
+    harmless: bool = False
+    around: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is known of a kernel's records. `words`: of each, after the first; `threads`: of a block."""
+
+    sites: tuple[Site, ...]  # the first has the number FIRST
+    words: int
+    threads: int
+    end: Location | None
+
+    def site(self, number: int) -> Site:
+        return self.sites[number - FIRST]
+
+
+def words_of(touch: Touch) -> int:
+    return len(touch.run_time) + isinstance(touch.memory.type, BufferType)
+
+
+def recorded(touch: Touch) -> bool:
+    """Whether a touch is of use: an array that is only read has no races (the host lets no other overlap it)."""
+    type_ = touch.memory.type
+    return not isinstance(type_, ViewType) or type_.access.data != Access.SHARED
+
+
+def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, tuple[int, ...]]]:
+    """The kernel's trace, and the numbers of each op's sites: its meeting's first, then those of what it touches."""
+    sites: list[Site] = []
+    numbers: dict[Operation, tuple[int, ...]] = {}
+    harmless = _harmless(kernel)
+    words = 1
+    for op in kernel.body.walk():
+        effects = effects_of(op)
+        if effects is None:
+            continue
+        first = FIRST + len(sites)
+        if effects.meeting is not None:
+            sites.append(Site(location_of(op), meeting=effects.meeting, around=_around(op)))
+        for touch in filter(recorded, effects.touches):
+            words = max(words, words_of(touch))
+            sites.append(
+                Site(location_of(op), touch.kind, _memory(kernel, touch.memory), _place(touch), None, op in harmless)
+            )
+        numbers[op] = tuple(range(first, FIRST + len(sites)))
+    threads = kernel.attributes.get(simt.THREADS)
+    count = getattr(threads, "value", None)
+    return Trace(tuple(sites), words, 32 if count is None else count.data, location_of(kernel)), numbers
+
+
+def _place(touch: Touch) -> Place:
+    match touch.where:
+        case Spread(layout=layout, once=once):
+            return Place(layout, None, once)
+        case Lines(layout=layout, axis=axis):
+            return Place(layout, axis)
+        case At():
+            return Place()
+
+
+def _memory(kernel: KernelOp, value: SSAValue) -> Memory:
+    type_ = value.type
+    assert isinstance(type_, ViewType | BufferType)
+    size = types.bytes_of(types.memory_type(types.llvm_type(type_.element_type)))
+    if isinstance(type_, ViewType):
+        assert isinstance(value, BlockArgument)
+        return Memory(kernel.arg_name(value.index), size, type_.rank, argument=value.index)
+    root = _root(value)
+    made = location_of(root.owner) if isinstance(root.owner, Operation) else None
+    return Memory(memory_name(kernel, root), size, type_.rank, shared=type_.shared_layout, made=made)
+
+
+def _root(buffer: SSAValue) -> SSAValue:
+    """The allocation that a buffer is, or is a part of."""
+    while isinstance(buffer.owner, simt.Slot | simt.ViewBuffer):
+        buffer = buffer.owner.operands[0]
+    if isinstance(buffer.owner, Block) and isinstance(buffer, BlockArgument):
+        loop = buffer.owner.parent_op()
+        if isinstance(loop, scf.ForOp):
+            return _root(loop.iter_args[buffer.index - 1])
+    return buffer
+
+
+def _around(op: Operation) -> Location | None:
+    parent = op.parent_op()
+    return location_of(parent) if isinstance(parent, scf.ForOp | scf.IfOp | scf.WhileOp) else None
+
+
+def _harmless(kernel: KernelOp) -> set[Operation]:
+    """Stores to shared memory of a value that is the same in all threads; `verify-barriers` knows the same."""
+    stores = [op for op in kernel.body.walk() if isinstance(op, ElementStore) and isinstance(op.mem.type, BufferType)]
+    if not stores:
+        return set()
+    from tileopt.passes.analysis.facts import analyse
+    from tileopt.passes.safety.divergence import Divergence
+
+    divergence = Divergence(kernel, analyse(kernel))
+    return {op for op in stores if not divergence.divergent(op.value)}
