@@ -1,4 +1,4 @@
-"""The target "cpu": the products that its FMA loop computes, how a block is cut for it; and "cpu-check", which finds faults."""
+"""The target "cpu": the products that its FMA loop computes, how a block is cut for it; "cpu-check" finds faults."""
 
 from __future__ import annotations
 

@@ -109,7 +109,9 @@ class Analysis:
             start = end
 
     def _find(self, rows: Rows, stopped: int | None) -> Finding | None:
-        """The first of what these records show; of one interval a race, which explains the others."""
+        """The first of what these records show; in one interval a missed meeting, which explains races, then a race, which
+        explains reads of nothing.
+        """
         found: list[tuple[int, int, Finding]] = []
         shared, arrays = self.expander.touches(rows)
         for touches, keys in ((shared, self.expander.granules), (arrays, self.expander.elements)):
@@ -132,7 +134,7 @@ class Analysis:
             site = self.trace.site(int(rows.site[waits]))
             there = None if other is None else self.trace.site(int(rows.site[other]))
             finding = Divergence(site, int(rows.block[waits]), int(rows.thread[waits]), absent, there)
-            found.append((int(rows.interval[waits]), 3, finding))
+            found.append((int(rows.interval[waits]), -1, finding))
         return min(found, key=lambda f: f[:2])[2] if found else None
 
     def _is_stop(self, rows: Rows, at: int, stopped: int | None) -> bool:

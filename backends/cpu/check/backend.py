@@ -58,7 +58,8 @@ class CheckEmitter(CpuEmitter):
     def _call(self, head: str) -> str:
         name = f"tileopt.record{self.trace.words}"
         stride = 8 * (1 + self.trace.words)
-        return f"call ptr {self.output.helper(name, lambda: _RECORD.format(name=name, stride=stride))}(ptr {ERROR}, i64 {head})"
+        callee = self.output.helper(name, lambda: _RECORD.format(name=name, stride=stride))
+        return f"call ptr {callee}(ptr {ERROR}, i64 {head})"
 
     def at_block(self) -> list[str]:
         return [f"  %block.record = {self._call(str(BLOCK))}", "  store i64 %block, ptr %block.record, align 8"]
@@ -103,7 +104,7 @@ write:
 
 
 def _recording(handler: Handler) -> Handler:
-    """A handler whose op is recorded: that threads meet before they do, what they touch once it is known to be inside."""
+    """A handler whose op is recorded: a meeting before the threads meet, touches once they are known to be inside."""
 
     def record(emitter: Emitter, op: Operation) -> None:
         assert isinstance(emitter, CheckEmitter)

@@ -24,7 +24,7 @@ class _First:
 
     @staticmethod
     def of(count: int) -> _First:
-        return _First(np.full(count, -1, np.int32), np.zeros(count, np.int32), np.zeros(count, np.int32))  # type: ignore[arg-type]
+        return _First(np.full(count, -1, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64))
 
     def note(self, rows: Rows, touches: Touches) -> None:
         """`touches`: in the order of time."""

@@ -65,7 +65,7 @@ class _Table:
     there: Bools
 
     def __len__(self) -> int:
-        return self.there.shape[1]
+        return int(self.there.shape[1])
 
 
 class Expander:

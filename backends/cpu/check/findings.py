@@ -113,7 +113,7 @@ class Reporter:
             if site.around is not None:
                 notes.append(("the condition or loop around it is here", site.around))
             else:
-                notes.append(("the kernel is here", self.expander.trace.end))
+                notes.append(("the kernel is here", self.expander.trace.kernel))
         else:
             away = f"{who} {self._thread(found.absent)} waits at another"
             notes.append(("it waits here", found.other.location))
@@ -121,8 +121,8 @@ class Reporter:
                 notes.append(("the condition or loop around the first is here", site.around))
         return CheckError(
             "race/divergent-barrier",
-            f"kernel '{self.kernel}': thread {self._thread(found.waiting)} of block {self._block(found.block)} waits at "
-            f"this {what}, and {away}",
+            f"kernel '{self.kernel}': thread {self._thread(found.waiting)} of block {self._block(found.block)} waits "
+            f"at this {what}, and {away}",
             location=site.location,
             help="let all threads come to it: move it out of the condition, and let no thread return before it",
             notes=notes,

@@ -78,7 +78,10 @@ class CheckedCode:
             block = artifact.block or (artifact.threads, 1, 1)
             raise Reporter(artifact.name, expander, block, grid).error(found[0])
         if record[0]:
-            raise check_error(artifact, list(record))
+            error = check_error(artifact, list(record))
+            array = artifact.checks[record[0] - 1].array
+            error.notes += ((f"'{array}' comes from here", self._trace.homes[record[0] - 1]),)
+            raise error
 
     def _extents(self, words: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """The extents of each array, by its place among the arguments."""

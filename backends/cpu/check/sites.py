@@ -1,4 +1,4 @@
-"""The sites of a kernel: each access of an op to one memory, and each meeting, by number, and what a record of it means.
+"""The sites of a kernel: each access of an op to one memory and each meeting, by number; what a record of it means.
 
 A record is a word with the site's number in its low and the thread's number in its high 32 bits, then the site's
 words: the address of a buffer, the indices or offsets. All records of a kernel are equally long. The numbers below
@@ -14,7 +14,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.backends.cpu.check.effects import At, Kind, Lines, Meeting, Spread, Touch, effects_of
 from tileopt.backends.llvm import types
-from tileopt.backends.llvm.faults import memory_name
+from tileopt.backends.llvm.faults import memory_name, tested_axes
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import Location, location_of
 from tileopt.dialects.kernel import KernelOp
@@ -67,12 +67,17 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is known of a kernel's records. `words`: of each, after the first; `threads`: of a block."""
+    """What is known of a kernel's records.
+
+    `words`: of each, after the first. `threads`: of a block. `homes`: where what is accessed comes from, by the number
+    of the test of an index (see `faults.check_sites`).
+    """
 
     sites: tuple[Site, ...]  # the first has the number FIRST
     words: int
     threads: int
-    end: Location | None
+    kernel: Location | None
+    homes: tuple[Location | None, ...]
 
     def site(self, number: int) -> Site:
         return self.sites[number - FIRST]
@@ -109,7 +114,16 @@ def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, tuple[int, ..
         numbers[op] = tuple(range(first, FIRST + len(sites)))
     threads = kernel.attributes.get(simt.THREADS)
     count = getattr(threads, "value", None)
-    return Trace(tuple(sites), words, 32 if count is None else count.data, location_of(kernel)), numbers
+    homes = tuple(_home(kernel, op) for op in kernel.body.walk() for _ in tested_axes(op))
+    return Trace(tuple(sites), words, 32 if count is None else count.data, location_of(kernel), homes), numbers
+
+
+def _home(kernel: KernelOp, op: Operation) -> Location | None:
+    """Where the shared memory that an op accesses is made, or the kernel whose argument the array is."""
+    for value in op.operands:
+        if isinstance(value.type, BufferType) and isinstance(owner := _root(value).owner, Operation):
+            return location_of(owner)
+    return location_of(kernel)
 
 
 def _place(touch: Touch) -> Place:
