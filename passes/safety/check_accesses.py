@@ -49,7 +49,7 @@ def _open(op: Operation, rank: int, outcome: Outcome) -> None:
     if not isinstance(bounds, BoundsAttr) or CLAIMED in op.attributes:
         return
     tested = () if bounds.outcome in (Outcome.PROVED, Outcome.LAUNCH) else bounds.axes
-    if bounds.outcome is Outcome.CHECKED and not bounds.axes:
+    if bounds.outcome is Outcome.UNCHECKED or (bounds.outcome is Outcome.CHECKED and not bounds.axes):
         tested = every
     claimed = [axis for axis in every if axis not in tested]
     if claimed:

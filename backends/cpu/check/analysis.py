@@ -109,8 +109,8 @@ class Analysis:
             start = end
 
     def _find(self, rows: Rows, stopped: int | None) -> Finding | None:
-        """The first of what these records show; in one interval a missed meeting, which explains races, then a race, which
-        explains reads of nothing.
+        """The first of what these records show. In one interval a missed meeting comes before a race, which it may
+        explain, and a race before a read of nothing.
         """
         found: list[tuple[int, int, Finding]] = []
         shared, arrays = self.expander.touches(rows)

@@ -16,13 +16,15 @@ from enum import IntEnum
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsTerminator, Pure
 
 from tileopt.dialects import simt
+from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.layout import Layout
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw
 from tileopt.dialects.simt_thread import ElementLoad, ElementStore
 from tileopt.dialects.simt_warp import Match, Shuffle, SyncWarp, Vote, WarpReduce
-from tileopt.dialects.tile_types import BufferType
+from tileopt.dialects.tile_types import BufferType, ViewType
 
 
 class Kind(IntEnum):
@@ -135,6 +137,12 @@ def _dot(op: simt.Dot) -> Effects:
     return Effects((Touch(op.a, Kind.READ, Lines(layout, 0)), Touch(op.b, Kind.READ, Lines(layout, 1))))
 
 
+def _barrier(op: simt.Barrier) -> Effects:
+    if op.id is not None:
+        raise _not_followed(op, "a barrier of some threads of a block")
+    return Effects(meeting=Meeting.BLOCK)
+
+
 def _meets(meeting: Meeting) -> Callable[[Any], Effects]:
     return lambda op: Effects(meeting=meeting)
 
@@ -149,7 +157,7 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     simt.SharedLoad: _shared_load,
     simt.SharedStore: _shared_store,
     simt.Dot: _dot,
-    simt.Barrier: _meets(Meeting.BLOCK),
+    simt.Barrier: _barrier,
     SyncWarp: _meets(Meeting.WARP),
     simt.ShuffleXor: _meets(Meeting.LANES),
     Shuffle: _meets(Meeting.LANES),
@@ -160,6 +168,20 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
 
 
 def effects_of(op: Operation) -> Effects | None:
-    """The op's row, or None where it has none."""
+    """The op's row, or None for one that touches no memory. Raises UnsupportedError for what is not followed."""
     row = EFFECTS.get(type(op))
-    return None if row is None else row(op)
+    if row is not None:
+        return row(op)
+    memories = any(isinstance(v.type, BufferType | ViewType) for v in op.operands)
+    if memories and not op.regions and not op.has_trait(Pure) and not op.has_trait(IsTerminator):
+        raise _not_followed(op, f"'{op.name}'")
+    return None
+
+
+def _not_followed(op: Operation, what: str) -> UnsupportedError:
+    return UnsupportedError(
+        "backend/unsupported-op",
+        f"the checking mode does not follow {what}",
+        location=location_of(op),
+        help="run it on the target cpu",
+    )
