@@ -17,6 +17,7 @@ import pytest
 
 import tileopt
 from tileopt import simt, tile
+from tileopt.backends.cpu.check import analysis, launch
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES / "simt"))
@@ -167,6 +168,16 @@ def pipelined(a: tile.In, b: tile.In, c: tile.InOut, d: tile.Out):
     tile.store(d, tile.bid(0), tile.sum(again, 1))  # one of several replicas stores
 
 
+@pytest.fixture(params=["whole", "in parts"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`in parts`: the log is emptied, and looked at, after a few records."""
+    if request.param == "in parts":
+        monkeypatch.setattr(launch, "_CAPACITY", 99)
+        monkeypatch.setattr(analysis, "BATCH", 300)
+        monkeypatch.setattr(analysis, "TOUCHES", 500)
+
+
+@pytest.mark.usefixtures("parts")
 def test_memory_that_is_used_in_turn() -> None:
     at = np.random.default_rng(2).permutation(32).astype(np.int32)
     plain, checked = np.zeros(192, np.int32), np.zeros(192, np.int32)
@@ -181,6 +192,7 @@ def test_memory_that_is_used_in_turn() -> None:
     assert one.sum() == 2 * 6 * 64
 
 
+@pytest.mark.usefixtures("parts")
 def test_tiles_with_edges() -> None:
     a, b = floats(37, 30), floats(30, 29)
     results = []

@@ -11,12 +11,18 @@ from planted import finds, pipeline, prove_all
 
 import tileopt
 from tileopt import simt
+from tileopt.backends.cpu.check import analysis, launch
 
 UNVERIFIED = ("verify-ownership", "verify-barriers")
 
 
-@pytest.fixture(autouse=True)
-def checking() -> Any:
+@pytest.fixture(autouse=True, params=["whole", "in parts"])
+def checking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`in parts`: the log is emptied, and looked at, after a few records."""
+    if request.param == "in parts":
+        monkeypatch.setattr(launch, "_CAPACITY", 7)
+        monkeypatch.setattr(analysis, "BATCH", 20)
+        monkeypatch.setattr(analysis, "TOUCHES", 50)
     tileopt.set_default_target("cpu-check")
     yield
     tileopt.set_default_target(None)
@@ -411,26 +417,26 @@ DIVERGENT: list[tuple[Any, Callable[[], None], tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "launch", "words"), RACES, ids=lambda k: getattr(k, "name", ""))
-def test_a_race_in_shared_memory(kernel: Any, launch: Callable[[], None], words: tuple[str, ...]) -> None:
-    finds("race/missing-barrier", kernel, launch, *words)
+@pytest.mark.parametrize(("kernel", "start", "words"), RACES, ids=lambda k: getattr(k, "name", ""))
+def test_a_race_in_shared_memory(kernel: Any, start: Callable[[], None], words: tuple[str, ...]) -> None:
+    finds("race/missing-barrier", kernel, start, *words)
 
 
-@pytest.mark.parametrize(("code", "kernel", "launch", "words"), ARRAYS, ids=lambda k: getattr(k, "name", ""))
-def test_a_race_in_an_array(code: str, kernel: Any, launch: Callable[[], None], words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("code", "kernel", "start", "words"), ARRAYS, ids=lambda k: getattr(k, "name", ""))
+def test_a_race_in_an_array(code: str, kernel: Any, start: Callable[[], None], words: tuple[str, ...]) -> None:
     with pipeline(without=UNVERIFIED):
-        finds(code, kernel, launch, *words)
+        finds(code, kernel, start, *words)
 
 
-@pytest.mark.parametrize(("kernel", "launch", "words"), UNINITIALISED, ids=lambda k: getattr(k, "name", ""))
-def test_a_read_of_nothing(kernel: Any, launch: Callable[[], None], words: tuple[str, ...]) -> None:
-    finds("memory/uninitialised", kernel, launch, *words)
+@pytest.mark.parametrize(("kernel", "start", "words"), UNINITIALISED, ids=lambda k: getattr(k, "name", ""))
+def test_a_read_of_nothing(kernel: Any, start: Callable[[], None], words: tuple[str, ...]) -> None:
+    finds("memory/uninitialised", kernel, start, *words)
 
 
-@pytest.mark.parametrize(("kernel", "launch", "words"), DIVERGENT, ids=lambda k: getattr(k, "name", ""))
-def test_threads_that_do_not_meet(kernel: Any, launch: Callable[[], None], words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("kernel", "start", "words"), DIVERGENT, ids=lambda k: getattr(k, "name", ""))
+def test_threads_that_do_not_meet(kernel: Any, start: Callable[[], None], words: tuple[str, ...]) -> None:
     with pipeline(without=("verify-barriers",)):
-        finds("race/divergent-barrier", kernel, launch, *words)
+        finds("race/divergent-barrier", kernel, start, *words)
 
 
 def test_outside_shared_memory() -> None:

@@ -37,14 +37,14 @@ class Analysis:
         self._initialised = Initialised(expander.granules)
         self._between = BetweenBlocks(expander.elements)
         self._pending: list[Ints] = []
-        self._count = 0
+        self._count, self._enough = 0, BATCH
         self._interval = self._block = -1
 
     def absorb(self, records: Ints, look: bool = True) -> Finding | None:
         """`records`: a row each; they are copied. `look`: whether no check has failed so far."""
         self._pending.append(records.copy())
         self._count += len(records)
-        return self._look(whole=False) if look and self._count >= BATCH else None
+        return self._look(whole=False) if look and self._count >= self._enough else None
 
     def finish(self, records: Ints, stopped: int | None = None) -> Finding | None:
         """The last records. `stopped`: a thread that failed a check, after which no thread came to its barriers."""
@@ -56,7 +56,9 @@ class Analysis:
         site = records[:, 0] & _LOW
         marks = np.flatnonzero(site <= OPENING)
         end = len(records) if whole else int(marks[-1]) if len(marks) else 0
-        self._pending, self._count = [self._fewer(records[end:])], 0
+        self._pending = [self._fewer(records[end:])]
+        self._count = len(self._pending[0])
+        self._enough = max(BATCH, 2 * self._count)  # so that a long interval is not gone through again and again
         rows = self._rows(records[:end], site[:end])
         for part in self._parts(rows):
             finding = self._find(part, stopped)

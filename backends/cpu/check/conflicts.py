@@ -26,16 +26,26 @@ def first_race(rows: Rows, touches: Touches, keys: int, kinds: Ints, harmless: B
     """
     if not len(touches):
         return None
-    kind = kinds[rows.site[touches.row]]
-    written = kind != Kind.READ
-    if not written.any():
+    names = np.flatnonzero(_where_written(rows, touches, kinds)[touches.row])
+    if not len(names):
         return None
-    interval = rows.interval[touches.row]
-    cell = (interval - interval.min()) * keys + touches.key
+    touches = touches.part(names)
+    cell = (rows.interval[touches.row] - rows.interval[0]) * keys + touches.key
+    kind = kinds[rows.site[touches.row]]
     chosen = np.flatnonzero(_may_race(cell, rows.thread[touches.row], kind))
     if not len(chosen):
         return None
-    return _first_pair(rows, touches.part(chosen), cell[chosen], kind[chosen], harmless, chosen)
+    return _first_pair(rows, touches.part(chosen), cell[chosen], kind[chosen], harmless, names[chosen])
+
+
+def _where_written(rows: Rows, touches: Touches, kinds: Ints) -> Bools:
+    """By the record: whether its interval has one among the touches' that writes. Most only read what others wrote."""
+    writes = np.zeros(len(rows), bool)
+    writes[touches.row] = True
+    writes &= kinds[rows.site] != Kind.READ
+    written = np.zeros(int(rows.interval[-1] - rows.interval[0]) + 1, bool)
+    written[rows.interval[writes] - rows.interval[0]] = True
+    return written[rows.interval - rows.interval[0]]
 
 
 def _may_race(cell: Ints, thread: Ints, kind: Ints) -> Bools:

@@ -94,7 +94,8 @@ class Expander:
 
     def touches(self, rows: Rows) -> tuple[Touches, Touches]:
         """Those of shared memory, and those of arrays."""
-        order = np.argsort(rows.site, kind="stable")
+        small = len(self.trace.sites) + FIRST < 1 << 16  # NumPy sorts short integers by their digits
+        order = np.argsort(rows.site.astype(np.uint16) if small else rows.site, kind="stable")
         ends = np.searchsorted(rows.site[order], np.arange(FIRST, FIRST + len(self.trace.sites) + 1))
         shared: list[Touches] = []
         arrays: list[Touches] = []

@@ -35,17 +35,16 @@ class Initialised:
         return None
 
     def _in_blocks(self, rows: Rows, touches: Touches, kinds: Ints, block: Ints) -> int | None:
-        blocks, number = np.unique(block, return_inverse=True)
-        count = len(self._written)
-        since = np.full((len(blocks), count), _LATER, np.int64)
-        if blocks[0] == self._block:
+        first, last, count = int(block.min()), int(block.max()), len(self._written)
+        since = np.full((last - first + 1, count), _LATER, np.int64)
+        if first == self._block:
             since[0, self._written] = -1
         kind = kinds[rows.site[touches.row]]
         flat = since.ravel()
-        cell = number.ravel() * count + touches.key
+        cell = (block - first) * count + touches.key
         writes = kind > 0
         np.minimum.at(flat, cell[writes], touches.row[writes])
-        self._block, self._written = int(blocks[-1]), since[-1] < _LATER
+        self._block, self._written = last, since[-1] < _LATER
         # An update reads before it writes: its own record is no excuse.
         bad = np.flatnonzero(READS[kind] & (flat[cell] >= touches.row))
         return int(bad[np.argmin(touches.row[bad])]) if len(bad) else None
