@@ -478,3 +478,74 @@ def test_outside_by_a_wrong_proof() -> None:
             lambda: row_by_mistake[1](np.zeros((64, 3), np.int32), out(64)),
             "index 64 of 'x', which must be below 64",
         )
+
+
+# --- threads that hand over data without a barrier -----------------------------------------------------------------
+
+
+@simt.kernel(block=64)
+def last_one_sums(
+    at: simt.Slice["i32"], out: simt.DisjointSlice["i32"], ORDER: simt.Const[str], FENCE: simt.Const[int]
+):
+    s = simt.shared(64, "i32")
+    count = simt.shared(1, "i32")
+    t = simt.thread_rank()
+    if t == 0:
+        count[0] = 0
+    simt.barrier()
+    s[simt.i64(at[t])] = simt.i32(t)  # there
+    if FENCE & 1:
+        simt.fence("block")
+    before = simt.atomic_add(count, 0, 1, order=ORDER)
+    if FENCE & 2:
+        simt.fence("block")
+    total = simt.i32(0)
+    if before == 63:
+        for i in range(64):
+            total += s[simt.i64(at[i])]  # here
+    out[simt.thread_index()] = total
+
+
+@pytest.mark.parametrize(
+    ("order", "fences"), [("relaxed", 0), ("relaxed", 1), ("relaxed", 2), ("release", 0), ("acquire", 0)]
+)
+def test_handed_over_without_order(order: str, fences: int) -> None:
+    finds("race/missing-barrier", last_one_sums, lambda: last_one_sums[2](REVERSED, out(128), order, fences))
+
+
+@pytest.mark.parametrize(("order", "fences"), [("acq_rel", 0), ("relaxed", 3), ("release", 2), ("acquire", 1)])
+def test_handed_over_in_order(order: str, fences: int) -> None:
+    result = out(128)
+    last_one_sums[2](REVERSED, result, order, fences)
+    assert sorted(result.tolist())[-2:] == [2016, 2016]
+
+
+@simt.kernel(block=64)
+def lane_hands_over_for_its_warp(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"], MEETS: simt.Const[bool]):
+    s = simt.shared(64, "i32")
+    flag = simt.shared(1, "i32")
+    t = simt.thread_rank()
+    if t == 0:
+        flag[0] = 0
+    simt.barrier()
+    if t < 32:
+        s[simt.i64(at[t])] = simt.i32(t)  # there
+        if MEETS:
+            simt.syncwarp()
+        if t == 31:
+            simt.atomic_exch(flag, 0, 1, order="release")
+    else:
+        if simt.atomic_add(flag, 0, 0, order="acquire") == 1:
+            out[simt.thread_index()] = s[simt.i64(at[t - 32])]  # here
+
+
+def test_order_is_transitive() -> None:
+    result = out(64)
+    lane_hands_over_for_its_warp[1](REVERSED, result, True)
+    np.testing.assert_array_equal(result[32:], np.arange(32))
+    finds(
+        "race/missing-barrier",
+        lane_hands_over_for_its_warp,
+        lambda: lane_hands_over_for_its_warp[1](REVERSED, out(64), False),
+        "writes s[63]",
+    )

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tileopt.backends.cpu.check.blocks import BetweenBlocks
-from tileopt.backends.cpu.check.conflicts import first_race
+from tileopt.backends.cpu.check.clocks import Clocks, needs_clocks
+from tileopt.backends.cpu.check.conflicts import by_warps, first_race
 from tileopt.backends.cpu.check.effects import Meeting
 from tileopt.backends.cpu.check.expand import Expander, Ints, Rows, Touches
 from tileopt.backends.cpu.check.findings import Divergence, Finding, Place, Race, Uninitialised
@@ -33,6 +34,7 @@ class Analysis:
         self._harmless = np.array([False] * FIRST + [site.harmless for site in trace.sites])
         meets = [-1] * FIRST + [-1 if s.meeting is None else int(s.meeting) for s in trace.sites]
         self._syncs = np.array(meets) == Meeting.WARP
+        self._orders = Clocks(trace, expander.granules) if needs_clocks(trace) else None
         self._meetings = Meetings(trace)
         self._initialised = Initialised(expander.granules)
         self._between = BetweenBlocks(expander.elements)
@@ -116,8 +118,9 @@ class Analysis:
         """
         found: list[tuple[int, int, Finding]] = []
         shared, arrays = self.expander.touches(rows)
+        ordered = by_warps(rows) if self._orders is None else self._orders.follow(rows, shared, arrays)
         for touches, keys in ((shared, self.expander.granules), (arrays, self.expander.elements)):
-            pair = first_race(rows, touches, max(1, keys), self._kinds, self._harmless)
+            pair = first_race(rows, touches, max(1, keys), self._kinds, self._harmless, ordered)
             if pair is not None:
                 first, second = (self._place(rows, touches, at) for at in pair)
                 found.append((int(rows.interval[touches.row[pair[1]]]), 0, Race(first, second)))

@@ -112,6 +112,8 @@ def _recording(handler: Handler) -> Handler:
         assert effects is not None
         if effects.meeting is not None:
             emitter.record(numbers.pop(0))
+        if effects.fence:
+            emitter.record(numbers.pop(0))
         if isinstance(op, _TILES):
             _test_tile(emitter, op)
         handler(emitter, op)

@@ -1,13 +1,15 @@
 """Races within a block: two threads at one granule in one interval between barriers, of which one at least writes.
 
-Atomics do not race with each other. The lanes of a warp are ordered by the times that the warp has met. Threads that
-all store one and the same value by one op do not race.
+Atomics do not race with each other. The lanes of a warp are ordered by the times that the warp has met, or threads by
+clocks (see there) in kernels that need those. Threads that all store one and the same value by one op do not race.
 
 First a hash table that keeps the last writer of each slot tells which granules may have a race at all: in right
 programs hardly any. Then all pairs of what touched those granules are compared.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,7 +21,23 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio (Knut
 _THREAD_BITS = 10
 
 
-def first_race(rows: Rows, touches: Touches, keys: int, kinds: Ints, harmless: Bools) -> tuple[int, int] | None:
+Ordered = Callable[[Ints, Ints], Bools]  # whether the first records' threads order them before the second records
+
+
+def by_warps(rows: Rows) -> Ordered:
+    """The order of lanes whose warp has met between."""
+
+    def ordered(a: Ints, b: Ints) -> Bools:
+        same = rows.thread[a] // WARP_SIZE == rows.thread[b] // WARP_SIZE
+        found: Bools = same & (rows.epoch[a] != rows.epoch[b])
+        return found
+
+    return ordered
+
+
+def first_race(
+    rows: Rows, touches: Touches, keys: int, kinds: Ints, harmless: Bools, ordered: Ordered
+) -> tuple[int, int] | None:
     """The touches of the race whose later access came first, the earlier access first. `keys`: as many there may be.
 
     `kinds`, `harmless`: by the number of a site.
@@ -35,7 +53,7 @@ def first_race(rows: Rows, touches: Touches, keys: int, kinds: Ints, harmless: B
     chosen = np.flatnonzero(_may_race(cell, rows.thread[touches.row], kind))
     if not len(chosen):
         return None
-    return _first_pair(rows, touches.part(chosen), cell[chosen], kind[chosen], harmless, names[chosen])
+    return _first_pair(rows, touches.part(chosen), cell[chosen], kind[chosen], harmless, names[chosen], ordered)
 
 
 def _where_written(rows: Rows, touches: Touches, kinds: Ints) -> Bools:
@@ -45,7 +63,8 @@ def _where_written(rows: Rows, touches: Touches, kinds: Ints) -> Bools:
     writes &= kinds[rows.site] != Kind.READ
     written = np.zeros(int(rows.interval[-1] - rows.interval[0]) + 1, bool)
     written[rows.interval[writes] - rows.interval[0]] = True
-    return written[rows.interval - rows.interval[0]]
+    found: Bools = written[rows.interval - rows.interval[0]]
+    return found
 
 
 def _may_race(cell: Ints, thread: Ints, kind: Ints) -> Bools:
@@ -72,12 +91,12 @@ def _may_race(cell: Ints, thread: Ints, kind: Ints) -> Bools:
 
 
 def _first_pair(
-    rows: Rows, touches: Touches, cell: Ints, kind: Ints, harmless: Bools, names: Ints
+    rows: Rows, touches: Touches, cell: Ints, kind: Ints, harmless: Bools, names: Ints, ordered: Ordered
 ) -> tuple[int, int] | None:
     """All pairs within a cell, by their distance in the order of the cell and of time."""
     order = np.lexsort((touches.row, cell))
     cell, kind, row, names = cell[order], kind[order], touches.row[order], names[order]
-    thread, epoch, site = rows.thread[row], rows.epoch[row], rows.site[row]
+    thread, site = rows.thread[row], rows.site[row]
     plain, written = kind <= Kind.WRITE, kind != Kind.READ
     best: tuple[int, int] | None = None
     earliest = len(rows)
@@ -88,9 +107,9 @@ def _first_pair(
         same = cell[here] == cell[there]
         here, there = here[same], there[same]
         conflict = (thread[here] != thread[there]) & (written[here] | written[there]) & (plain[here] | plain[there])
-        conflict &= ~((thread[here] // WARP_SIZE == thread[there] // WARP_SIZE) & (epoch[here] != epoch[there]))
         conflict &= ~((site[here] == site[there]) & harmless[site[here]])
         found = np.flatnonzero(conflict)
+        found = found[~ordered(row[here[found]], row[there[found]])]
         if len(found):
             at = found[np.argmin(row[there[found]])]
             if row[there[at]] < earliest:

@@ -6,13 +6,15 @@ it is recorded, which elements those are, what is compared) follows from the row
 What orders accesses: `Meeting.BLOCK` those of all threads of a block before it with those after it, `Meeting.WARP`
 those of a warp's lanes. At `Meeting.LANES` lanes exchange registers and must all be there, but their accesses to
 memory stay unordered: CUDA's guide says of shuffles, votes, matches and reductions that they imply no memory barrier.
+An atomic on an element that *releases* orders what its thread did before with what another thread does after it
+*acquires* by that element later; of relaxed atomics a fence before the one and a fence after the other do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -21,7 +23,7 @@ from xdsl.traits import IsTerminator, Pure
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.layout import Layout
-from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw
+from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw, Fence
 from tileopt.dialects.simt_thread import ElementLoad, ElementStore
 from tileopt.dialects.simt_warp import Match, Shuffle, SyncWarp, Vote, WarpReduce
 from tileopt.dialects.tile_types import BufferType, ViewType
@@ -42,6 +44,15 @@ class Meeting(IntEnum):
     BLOCK = 0
     WARP = 1
     LANES = 2
+
+
+class Order(IntFlag):
+    """What an atomic, or a fence, keeps in order."""
+
+    RELAXED = 0
+    RELEASE = 1
+    ACQUIRE = 2
+    FENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +84,15 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One thread's access to elements of an array or a buffer; of an array, those outside it are left alone."""
+    """One thread's access to elements of an array or a buffer; of an array, those outside it are left alone.
+
+    `order`: of an atomic on one element.
+    """
 
     memory: SSAValue
     kind: Kind
     where: At | Spread | Lines
+    order: Order = Order.RELAXED
 
     @property
     def run_time(self) -> Sequence[SSAValue]:
@@ -97,15 +112,27 @@ class Effects:
 
     touches: tuple[Touch, ...] = ()
     meeting: Meeting | None = None
+    fence: bool = False
 
 
 def _element(kind: Kind) -> Callable[[Any], Effects]:
     return lambda op: Effects((Touch(op.mem, kind, At(op.indices)),))
 
 
+_ORDERS = {"acquire": Order.ACQUIRE, "release": Order.RELEASE, "acq_rel": Order.ACQUIRE | Order.RELEASE}
+
+
+def _order(op: AtomicRmw | AtomicCas) -> Order:
+    return Order.RELAXED if op.order is None else _ORDERS.get(op.order.data, Order.RELAXED)
+
+
 def _rmw(op: AtomicRmw) -> Effects:
     replaces = op.kind.data == AtomicKind.EXCH and not op.result.uses.get_length()
-    return Effects((Touch(op.mem, Kind.REPLACE if replaces else Kind.UPDATE, At(op.indices)),))
+    return Effects((Touch(op.mem, Kind.REPLACE if replaces else Kind.UPDATE, At(op.indices), _order(op)),))
+
+
+def _cas(op: AtomicCas) -> Effects:
+    return Effects((Touch(op.mem, Kind.UPDATE, At(op.indices), _order(op)),))
 
 
 def _fragment_load(op: simt.FragmentLoad) -> Effects:
@@ -151,7 +178,8 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     ElementLoad: _element(Kind.READ),
     ElementStore: _element(Kind.WRITE),
     AtomicRmw: _rmw,
-    AtomicCas: _element(Kind.UPDATE),
+    AtomicCas: _cas,
+    Fence: lambda op: Effects(fence=True),
     simt.FragmentLoad: _fragment_load,
     simt.FragmentStore: _fragment_store,
     simt.SharedLoad: _shared_load,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tileopt.backends.cpu.check.effects import At, Kind, Lines, Meeting, Spread, Touch, effects_of
+from tileopt.backends.cpu.check.effects import At, Kind, Lines, Meeting, Order, Spread, Touch, effects_of
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.faults import memory_name, tested_axes
 from tileopt.dialects import simt
@@ -53,7 +53,7 @@ class Memory:
 class Site:
     """`harmless`: all threads that come here write one and the same value, so that no order matters among them.
 
-    `around`: the innermost condition or loop around a meeting.
+    `around`: the innermost condition or loop around a meeting. `order`: of an atomic, or `FENCE`.
     """
 
     location: Location | None
@@ -63,6 +63,7 @@ class Site:
     meeting: Meeting | None = None
     harmless: bool = False
     around: Location | None = None
+    order: Order = Order.RELAXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def recorded(touch: Touch) -> bool:
 
 
 def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, tuple[int, ...]]]:
-    """The kernel's trace, and the numbers of each op's sites: its meeting's first, then those of what it touches."""
+    """The kernel's trace, and the numbers of each op's sites: its meeting's, its fence's, those of what it touches."""
     sites: list[Site] = []
     numbers: dict[Operation, tuple[int, ...]] = {}
     harmless = _harmless(kernel)
@@ -106,11 +107,13 @@ def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, tuple[int, ..
         first = FIRST + len(sites)
         if effects.meeting is not None:
             sites.append(Site(location_of(op), meeting=effects.meeting, around=_around(op)))
+        if effects.fence:
+            sites.append(Site(location_of(op), order=Order.FENCE))
         for touch in filter(recorded, effects.touches):
             words = max(words, words_of(touch))
-            sites.append(
-                Site(location_of(op), touch.kind, _memory(kernel, touch.memory), _place(touch), None, op in harmless)
-            )
+            memory, same = _memory(kernel, touch.memory), op in harmless
+            site = Site(location_of(op), touch.kind, memory, _place(touch), harmless=same, order=touch.order)
+            sites.append(site)
         numbers[op] = tuple(range(first, FIRST + len(sites)))
     threads = kernel.attributes.get(simt.THREADS)
     count = getattr(threads, "value", None)

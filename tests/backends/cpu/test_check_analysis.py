@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tileopt.backends.cpu.check.blocks import BetweenBlocks
-from tileopt.backends.cpu.check.conflicts import first_race
+from tileopt.backends.cpu.check.conflicts import by_warps, first_race
 from tileopt.backends.cpu.check.effects import Kind
 from tileopt.backends.cpu.check.expand import Rows, Touches
 from tileopt.backends.cpu.check.initialised import Initialised
@@ -90,7 +90,7 @@ def test_random_logs(seed: int) -> None:
             continue
         rows, touches = arrays(log)
         wanted = [(b.row, a.row) for b in log for a in log[: b.row] if races(a, b)]
-        pair = first_race(rows, touches, KEYS, KINDS, HARMLESS)
+        pair = first_race(rows, touches, KEYS, KINDS, HARMLESS, by_warps(rows))
         assert (pair is None) is (not wanted)
         if pair is not None:
             first, second = (int(touches.row[at]) for at in pair)
