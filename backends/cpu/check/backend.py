@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from xdsl.ir import Operation
 
-from tileopt.backends.cpu import coroutine, frame
+from tileopt.backends.cpu import coroutine, frame, requests
 from tileopt.backends.cpu.backend import CpuBackend
-from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of
+from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of, not_followed
 from tileopt.backends.cpu.check.sites import BLOCK, END, OPENING, number_sites, recorded
 from tileopt.backends.cpu.frame import CpuEmitter
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output
@@ -147,6 +147,9 @@ class CheckBackend(CpuBackend):
         return _handlers()
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
+        for op in kernel.body.walk():
+            if isinstance(op, requests.HARDWARE):
+                raise not_followed(op, f"'{op.name}'")
         emitter = CheckEmitter(output, self, kernel)
         emitter.block = "body"
         arguments = frame.define_arguments(emitter)

@@ -166,7 +166,7 @@ def _dot(op: simt.Dot) -> Effects:
 
 def _barrier(op: simt.Barrier) -> Effects:
     if op.id is not None:
-        raise _not_followed(op, "a barrier of some threads of a block")
+        raise not_followed(op, "a barrier of some threads of a block")
     return Effects(meeting=Meeting.BLOCK)
 
 
@@ -202,11 +202,12 @@ def effects_of(op: Operation) -> Effects | None:
         return row(op)
     memories = any(isinstance(v.type, BufferType | ViewType) for v in op.operands)
     if memories and not op.regions and not op.has_trait(Pure) and not op.has_trait(IsTerminator):
-        raise _not_followed(op, f"'{op.name}'")
+        raise not_followed(op, f"'{op.name}'")
     return None
 
 
-def _not_followed(op: Operation, what: str) -> UnsupportedError:
+def not_followed(op: Operation, what: str) -> UnsupportedError:
+    """The error for an op without a row."""
     return UnsupportedError(
         "backend/unsupported-op",
         f"the checking mode does not follow {what}",
