@@ -84,7 +84,9 @@ def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
             name = memory_name(kernel, op.mem if isinstance(op, _ACCESSES) else op.view)
         part, claimed = isinstance(op, CheckIndex), claimed_axes(op)
         reason = "" if op.bounds is None else op.bounds.reason
-        found += [CheckSite(name, axis, file, line, column, part, reason if axis in claimed else None) for axis in axes]
+        for axis in axes:
+            claim = reason if axis in claimed else None
+            found.append(CheckSite(name, axis, file, line, column, part, claim=claim))
     return tuple(found)
 
 

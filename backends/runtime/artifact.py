@@ -29,6 +29,11 @@ class Artifact:
     persistent: int = 0
     trace: Any = None  # not on disk
 
+    @property
+    def has_record(self) -> bool:
+        """Whether the kernel takes the address of a record of what went wrong."""
+        return bool(self.params) and self.params[-1].kind is SlotKind.ERROR
+
     @staticmethod
     def of(module: CompiledModule, code: bytes, report: dict[str, Any]) -> Artifact:
         return Artifact(

@@ -60,7 +60,7 @@ class CpuCode:
         cost, run = [0.0], self.run
         if MODEL in self.artifact.declarations:
             return lambda buffer, grid, _: self._run_modelled(buffer, grid)
-        if self.artifact.checks:
+        if self.artifact.has_record:
             return lambda buffer, grid, _: self._run_checked(buffer, grid, cost)
         return lambda buffer, grid, _: run(buffer.address, grid, cost)
 
@@ -77,7 +77,7 @@ class CpuCode:
         from tileopt.backends.cpu.model.machine import take_error
 
         record = (ctypes.c_int64 * RECORD_WORDS)()
-        if self.artifact.checks:
+        if self.artifact.has_record:
             buffer.words[len(self.artifact.params) - 1] = ctypes.addressof(record)
         blocks, launched = grid[0] * grid[1] * grid[2], grid
         if self.artifact.persistent:  # as many blocks as such a machine has take those of the grid in turn

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from tileopt.backends.cpu import coroutine, frame, requests
 from tileopt.backends.cpu.backend import CpuBackend
-from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of, not_followed
+from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of
 from tileopt.backends.cpu.check.sites import BLOCK, END, OPENING, number_sites, recorded
 from tileopt.backends.cpu.frame import CpuEmitter
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output
@@ -107,7 +107,9 @@ def _recording(handler: Handler) -> Handler:
     """A handler whose op is recorded: a meeting before the threads meet, touches once they are known to be inside."""
 
     def record(emitter: Emitter, op: Operation) -> None:
-        assert isinstance(emitter, CheckEmitter)
+        if not isinstance(emitter, CheckEmitter):
+            handler(emitter, op)
+            return
         effects, numbers = effects_of(op), list(emitter.numbers[op])
         assert effects is not None
         if effects.meeting is not None:
@@ -147,9 +149,9 @@ class CheckBackend(CpuBackend):
         return _handlers()
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
-        for op in kernel.body.walk():
-            if isinstance(op, requests.HARDWARE):
-                raise not_followed(op, f"'{op.name}'")
+        if requests.needed(kernel):  # not followed; its indices are tested
+            super().emit_kernel(output, kernel)
+            return
         emitter = CheckEmitter(output, self, kernel)
         emitter.block = "body"
         arguments = frame.define_arguments(emitter)

@@ -79,8 +79,9 @@ class CheckedCode:
             raise Reporter(artifact.name, expander, block, grid).error(found[0])
         if record[0]:
             error = check_error(artifact, list(record))
-            array = artifact.checks[record[0] - 1].array
-            error.notes += ((f"'{array}' comes from here", self._trace.homes[record[0] - 1]),)
+            site = artifact.checks[record[0] - 1]
+            if site.message is None:
+                error.notes += ((f"'{site.array}' comes from here", self._trace.homes[record[0] - 1]),)
             raise error
 
     def _extents(self, words: Sequence[int]) -> dict[int, tuple[int, ...]]:
