@@ -193,12 +193,9 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
 
 def _trace(kernel: KernelOp) -> object:
     """What the records mean; None for a kernel that has none."""
-    from tileopt.backends.cpu import requests
-    from tileopt.backends.cpu.check.sites import number_sites
-    from tileopt.dialects.simt import Kernel
+    from tileopt.backends.cpu.check.sites import trace_of
 
-    assert isinstance(kernel, Kernel)
-    return None if requests.needed(kernel) else number_sites(kernel)[0]
+    return trace_of(kernel)
 
 
 def emit_llvm(module: ModuleOp, target: Target) -> str:

@@ -348,6 +348,7 @@ body:
   br label %thread.end
 {fault}
 thread.end:
+{end}
   store ptr null, ptr %request, align 8
   %end.state = call i8 @llvm.coro.suspend(token none, i1 true)
   switch i8 %end.state, label %coro.suspend [ i8 0, label %coro.never i8 1, label %coro.cleanup ]
@@ -365,7 +366,7 @@ _OUTER = ("ptr %slots", "ptr %shared", "i64 %bx", "i64 %by", "i64 %bz", *GRID, "
 _AREAS = ("ptr %exchange", "ptr %request", "ptr %keep")
 
 
-def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
+def functions(emitter: CpuEmitter, arguments: list[Argument]) -> list[str]:
     """The coroutine of one thread, what the model calls, and the entry."""
     for signature in coroutine.DECLARATIONS:
         emitter.declare(signature)
@@ -377,6 +378,7 @@ def functions(emitter: Emitter, arguments: list[Argument]) -> list[str]:
         entry="\n".join(emitter.entry),
         body="\n".join(emitter.lines),
         fault="\n".join(fault_lines(emitter, "thread.end")),
+        end="\n".join(emitter.at_end()),
     )
     lines, passed = ["entry:"], list[str]()
     for number, argument in enumerate(arguments):

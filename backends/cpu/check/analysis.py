@@ -90,7 +90,7 @@ class Analysis:
 
     def _count_epochs(self, rows: Rows) -> None:
         order = np.lexsort((rows.thread, rows.interval))
-        lane = rows.interval[order] * self.trace.threads + rows.thread[order]
+        lane = rows.interval[order] * (self.trace.threads + self.trace.copies) + rows.thread[order]
         passed = np.cumsum(self._syncs[rows.site[order]])
         starts = np.flatnonzero(np.diff(lane, prepend=-1))
         before = np.where(starts > 0, passed[starts - 1], 0)

@@ -6,17 +6,14 @@ which takes the records away; the host may also stop the grid, as a failed check
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.cpu import coroutine, frame, requests
 from tileopt.backends.cpu.backend import CpuBackend
-from tileopt.backends.cpu.check.effects import EFFECTS, Touch, effects_of
-from tileopt.backends.cpu.check.sites import BLOCK, END, OPENING, number_sites, recorded
+from tileopt.backends.cpu.check.effects import TO_ARRAYS, effects_of
+from tileopt.backends.cpu.check.sites import BLOCK, END, OPENING, Entry, number_sites, trace_of
 from tileopt.backends.cpu.frame import CpuEmitter
-from tileopt.backends.llvm.emitter import Emitter, Handler, Output
+from tileopt.backends.llvm.emitter import Emitter, Output
 from tileopt.backends.llvm.faults import ERROR, RECORD_WORDS
 from tileopt.backends.llvm.values import Buffer
 from tileopt.dialects import simt
@@ -29,31 +26,68 @@ WORDS = LOG + 4
 _TILES = (simt.FragmentLoad, simt.FragmentStore)
 
 
-class CheckEmitter(CpuEmitter):
-    """An emitter that knows the kernel's sites."""
+class Recording(CpuEmitter):
+    """An emitter that knows the kernel's sites and records them."""
 
     def __init__(self, output: Output, backend: CheckBackend, kernel: Kernel) -> None:
         super().__init__(output, backend, kernel)
-        self.trace, self.numbers = number_sites(kernel)
+        self.trace, self.entries = number_sites(kernel)
         self.meets = any(isinstance(op, simt.Barrier) for op in kernel.body.walk())
 
-    def record(self, number: int, touch: Touch | None = None) -> None:
-        """Writes a record of a site in this thread."""
-        high = self.once("record", lambda: self._high())
-        head = self.assign(f"or i64 {high}, {number}")
+    def emit_op(self, op: Operation) -> None:
+        entries = self.entries.get(op)
+        if entries is None:
+            super().emit_op(op)
+            return
+        effects = effects_of(op)
+        assert effects is not None
+        for entry in entries:
+            if entry.early:
+                self._record(entry, effects.copy)
+        if isinstance(op, _TILES):
+            _test_tile(self, op)
+        super().emit_op(op)
+        for entry in entries:
+            if not entry.early:
+                self._record(entry, effects.copy)
+
+    def _record(self, entry: Entry, copy: SSAValue | int | None) -> None:
+        """Writes a record, in the threads where there is something to record."""
+        touch = entry.touch
+        if touch is None or touch.when is None:
+            self._write(entry, copy)
+            return
+        write, done = self.label("record"), self.label("done")
+        self.branch_if(self.scalar(touch.when), write, done)
+        self.start(write)
+        self._write(entry, copy)
+        self.branch(done)
+        self.start(done)
+
+    def _write(self, entry: Entry, copy: SSAValue | int | None) -> None:
         words: list[str] = []
-        if touch is not None:
-            found = self.values[touch.memory]
+        high = self.once("record", lambda: self._high(self.tid))
+        if copy is not None:
+            number = (
+                str(copy) if isinstance(copy, int) else self.assign(f"and i64 {self.scalar(copy)}, {TO_ARRAYS - 1}")
+            )
+            copier = self.assign(f"add i64 {number}, {self.trace.threads}")
+            if entry.copy:
+                high = self.assign(f"shl nuw i64 {copier}, 32")
+            elif entry.touch is None:
+                words.append(copier)
+        if entry.touch is not None:
+            found = self.values[entry.touch.memory]
             if isinstance(found, Buffer):
                 words.append(self.assign(f"ptrtoint ptr {found.pointer} to i64"))
-            words += [self.scalar(value) for value in touch.run_time]
-        pointer = self.assign(self._call(head))
+            words += [self.scalar(value) for value in entry.touch.run_time]
+        pointer = self.assign(self._call(self.assign(f"or i64 {high}, {entry.number}")))
         for place, word in enumerate(words):
             at = self.assign(f"getelementptr i64, ptr {pointer}, i64 {place}")
             self.line(f"store i64 {word}, ptr {at}, align 8")
 
-    def _high(self) -> str:
-        return self.assign(f"shl nuw i64 {self.assign(f'zext i32 {self.tid} to i64')}, 32")
+    def _high(self, thread: str) -> str:
+        return self.assign(f"shl nuw i64 {self.assign(f'zext i32 {thread} to i64')}, 32")
 
     def _call(self, head: str) -> str:
         name = f"tileopt.record{self.trace.words}"
@@ -74,6 +108,10 @@ class CheckEmitter(CpuEmitter):
             f"  %end.head = or i64 %end.high, {END}",
             f"  %end.record = {self._call('%end.head')}",
         ]
+
+
+class RecordingRequests(Recording, requests.RequestEmitter):
+    """The same of a kernel that the model of the hardware runs; it says where blocks begin and barriers open."""
 
 
 _RECORD = f"""define internal ptr @{{name}}(ptr %error, i64 %head) nounwind {{{{
@@ -103,28 +141,6 @@ write:
 }}}}"""
 
 
-def _recording(handler: Handler) -> Handler:
-    """A handler whose op is recorded: a meeting before the threads meet, touches once they are known to be inside."""
-
-    def record(emitter: Emitter, op: Operation) -> None:
-        if not isinstance(emitter, CheckEmitter):
-            handler(emitter, op)
-            return
-        effects, numbers = effects_of(op), list(emitter.numbers[op])
-        assert effects is not None
-        if effects.meeting is not None:
-            emitter.record(numbers.pop(0))
-        if effects.fence:
-            emitter.record(numbers.pop(0))
-        if isinstance(op, _TILES):
-            _test_tile(emitter, op)
-        handler(emitter, op)
-        for number, touch in zip(numbers, filter(recorded, effects.touches), strict=True):
-            emitter.record(number, touch)
-
-    return record
-
-
 def _test_tile(emitter: Emitter, op: simt.FragmentLoad | simt.FragmentStore) -> None:
     """Whether a tile is inside along the axes where it was taken to be; its end that is outside, where one is."""
     view, shape = emitter.view(op.view), simt.shape_of(op.shape)
@@ -136,25 +152,20 @@ def _test_tile(emitter: Emitter, op: simt.FragmentLoad | simt.FragmentStore) -> 
         emitter.faults.test(emitter, op, number, end, length)
 
 
-@lru_cache(maxsize=1)
-def _handlers() -> dict[type[Operation], Handler]:
-    plain = CpuBackend().handlers()
-    return {**plain, **{kind: _recording(plain[kind]) for kind in EFFECTS if kind in plain}}
-
-
 class CheckBackend(CpuBackend):
     """See the module."""
 
-    def handlers(self) -> Mapping[type[Operation], Handler]:
-        return _handlers()
-
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
-        if requests.needed(kernel):  # not followed; its indices are tested
+        modelled = requests.needed(kernel)
+        if modelled and trace_of(kernel) is None:  # its indices are tested, and that is all
             super().emit_kernel(output, kernel)
             return
-        emitter = CheckEmitter(output, self, kernel)
+        emitter = (RecordingRequests if modelled else Recording)(output, self, kernel)
         emitter.block = "body"
         arguments = frame.define_arguments(emitter)
         emitter.emit_block(kernel.body.block)
+        if modelled:
+            output.functions += requests.functions(emitter, arguments)
+            return
         functions = coroutine.functions(emitter, arguments)
         output.functions += [*functions, frame.entry_function(emitter, arguments)]

@@ -24,7 +24,9 @@ class Clocks:
     """What orders records of one kernel. `granules`: keys of shared memory; those of arrays are counted on."""
 
     def __init__(self, trace: Trace, granules: int) -> None:
-        self._threads, self._granules = trace.threads, granules
+        self._threads, self._granules = trace.threads + trace.copies, granules
+        self._things: list[int | None] = [None] * FIRST
+        self._things += [site.thing for site in trace.sites]
         self._order = [Order.RELAXED] * FIRST + [site.order for site in trace.sites]
         self._warps = [False] * FIRST + [site.meeting == Meeting.WARP for site in trace.sites]
         atomic = [site.kind in (Kind.UPDATE, Kind.REPLACE) or bool(site.order) for site in trace.sites]
@@ -46,6 +48,10 @@ class Clocks:
                 state.meet(thread, row)
             elif self._order[site] == Order.FENCE:
                 state.fence(thread, row)
+            elif self._order[site] == Order.FORK:
+                state.fork(thread, row, int(rows.words[row, 0]))
+            elif self._things[site] is not None:
+                state.atomic(thread, row, ("thing", self._things[site]), self._order[site])
             else:
                 state.atomic(thread, row, int(objects[row]), self._order[site])
         return state.order(rows)
@@ -89,7 +95,16 @@ class _State:
         self._tick(thread)
         self._keep(thread, row + 1)
 
-    def atomic(self, thread: int, row: int, place: int, order: Order) -> None:
+    def fork(self, thread: int, row: int, copy: int) -> None:
+        """What the thread did is before what the copy does."""
+        self._arrived(thread)
+        self._take(copy, self.vectors[thread])
+        self._tick(copy)
+        self._tick(thread)
+        self._keep(copy, row + 1)
+        self._keep(thread, row + 1)
+
+    def atomic(self, thread: int, row: int, place: object, order: Order) -> None:
         self._arrived(thread)
         there = self.objects.get(place)
         if order & Order.ACQUIRE:

@@ -18,7 +18,7 @@ from tileopt.backends.cpu.check.expand import Bools, Ints, Rows, Touches
 from tileopt.dialects.layout import WARP_SIZE
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio (Knuth's multiplicative hashing)
-_THREAD_BITS = 10
+_THREAD_BITS = 11  # threads of a block, and copies
 
 
 Ordered = Callable[[Ints, Ints], Bools]  # whether the first records' threads order them before the second records

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from functools import lru_cache
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -22,7 +23,7 @@ from xdsl.traits import IsTerminator, Pure
 
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
-from tileopt.dialects.layout import Layout
+from tileopt.dialects.layout import WARP_SIZE, Layout
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicKind, AtomicRmw, Fence
 from tileopt.dialects.simt_thread import ElementLoad, ElementStore
 from tileopt.dialects.simt_warp import Match, Shuffle, SyncWarp, Vote, WarpReduce
@@ -53,6 +54,7 @@ class Order(IntFlag):
     RELEASE = 1
     ACQUIRE = 2
     FENCE = 4
+    FORK = 8  # a copy begins that others wait for: all that its thread did is before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,36 +85,70 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """All elements of a tile: of a buffer, or of an array from the offsets on. `every`: of so many threads one does it
+    for all."""
+
+    shape: tuple[int, ...]
+    offsets: Sequence[SSAValue] = ()
+    every: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`count` elements of a buffer side by side in memory, from the indices on; the first `lanes` of a warp alone."""
+
+    indices: Sequence[SSAValue]
+    count: int
+    lanes: int = WARP_SIZE
+
+
+@dataclass(frozen=True, slots=True)
 class Touch:
     """One thread's access to elements of an array or a buffer; of an array, those outside it are left alone.
 
-    `order`: of an atomic on one element.
+    `order`: of an atomic on one element. `when`: an i1, where only some threads do it.
     """
 
     memory: SSAValue
     kind: Kind
-    where: At | Spread | Lines
+    where: At | Spread | Lines | Whole | Run
     order: Order = Order.RELAXED
+    when: SSAValue | None = None
 
     @property
     def run_time(self) -> Sequence[SSAValue]:
         """The i64 operands that say where."""
         match self.where:
-            case At(indices=indices):
+            case At(indices=indices) | Run(indices=indices):
                 return indices
-            case Spread(offsets=offsets):
+            case Spread(offsets=offsets) | Whole(offsets=offsets):
                 return offsets
             case _:
                 return ()
 
 
+Signal = tuple[Order, int]  # a release or an acquire of a thing that lies in no memory, by its number
+
+COPIES = 33  # that are told apart: those that one of 32 barriers in memory counts, and those to arrays
+TO_ARRAYS = COPIES - 1
+STORES = 16  # the number of the thing by which one waits for copies to arrays; barriers of some threads have 1 to 15
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What an op does in each thread that comes to it. Touches come after the meeting."""
+    """What an op does in each thread that comes to it.
+
+    In this order: the meeting, `before`, the fence, then the op itself, its touches, `after`. `copy`: the touches are
+    those of a copy that the thread starts (the number of one of COPIES, or what gives it); they come at once.
+    """
 
     touches: tuple[Touch, ...] = ()
     meeting: Meeting | None = None
     fence: bool = False
+    before: tuple[Signal, ...] = ()
+    after: tuple[Signal, ...] = ()
+    copy: SSAValue | int | None = None
 
 
 def _element(kind: Kind) -> Callable[[Any], Effects]:
@@ -166,7 +202,8 @@ def _dot(op: simt.Dot) -> Effects:
 
 def _barrier(op: simt.Barrier) -> Effects:
     if op.id is not None:
-        raise not_followed(op, "a barrier of some threads of a block")
+        number = op.id.value.data
+        return Effects(before=((Order.RELEASE, number),), after=((Order.ACQUIRE, number),))
     return Effects(meeting=Meeting.BLOCK)
 
 
@@ -195,9 +232,16 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
 }
 
 
+@lru_cache(maxsize=1)
+def _rows() -> dict[type[Operation], Callable[[Any], Effects]]:
+    from tileopt.backends.cpu.check.hardware import EFFECTS as HARDWARE
+
+    return {**EFFECTS, **HARDWARE}
+
+
 def effects_of(op: Operation) -> Effects | None:
     """The op's row, or None for one that touches no memory. Raises UnsupportedError for what is not followed."""
-    row = EFFECTS.get(type(op))
+    row = _rows().get(type(op))
     if row is not None:
         return row(op)
     memories = any(isinstance(v.type, BufferType | ViewType) for v in op.operands)

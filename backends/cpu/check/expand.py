@@ -59,7 +59,7 @@ class Touches:
 
 @dataclass(frozen=True)
 class _Table:
-    """For each thread, the coordinates of what its registers hold, and which of them there are."""
+    """For each thread (or in one row for all), the coordinates of what it touches, and which of them there are."""
 
     coords: tuple[Ints, ...]  # one axis each, threads x registers
     there: Bools
@@ -89,7 +89,7 @@ class Expander:
         out = np.zeros(FIRST + len(self.trace.sites), np.int64)
         for number, site in enumerate(self.trace.sites, FIRST):
             if site.memory is not None:
-                out[number] = 1 if site.place.layout is None else len(self._table(number, site))
+                out[number] = len(self._table(number, site)) if _has_table(site) else site.place.run
         return out
 
     def touches(self, rows: Rows) -> tuple[Touches, Touches]:
@@ -103,6 +103,7 @@ class Expander:
             chosen = order[ends[number - FIRST] : ends[number - FIRST + 1]]
             if site.memory is None or not len(chosen):
                 continue
+            chosen = _that_count(site, chosen, rows.thread[chosen])
             words, threads = rows.words[chosen], rows.thread[chosen]
             if site.memory.shared is not None:
                 shared.append(self._in_buffer(number, site, chosen, words, threads))
@@ -114,12 +115,18 @@ class Expander:
         memory = site.memory
         assert memory is not None and memory.shared is not None
         begin, shape = words[:, 0] - self.shared, memory.shared.shape
-        if site.place.layout is None:
+        if not _has_table(site):
             coords: Sequence[Ints] = [words[:, 1 + axis] for axis in range(memory.rank)]
             offset = begin + self._offset(memory, coords, len(rows))
             place = _row_major(coords, shape, len(rows))
+            if site.place.run > 1:
+                along = np.arange(site.place.run)
+                offset = (offset[:, None] + memory.size * along).ravel()
+                place, rows = (place[:, None] + along).ravel(), rows.repeat(site.place.run)
         else:
             table = self._table(number, site)
+            if site.place.layout is None:
+                threads = np.zeros_like(threads)
             there = table.there[threads]
             all_offsets = self._offset(memory, table.coords, table.there.shape)
             all_places = _row_major(table.coords, shape, table.there.shape)
@@ -145,8 +152,10 @@ class Expander:
         assert memory is not None and memory.argument is not None
         extents = self.extents[memory.argument]
         coords: list[Ints] = [words[:, axis] for axis in range(memory.rank)]
-        if site.place.layout is not None:
+        if _has_table(site):
             table = self._table(number, site)
+            if site.place.layout is None:
+                threads = np.zeros_like(threads)
             there = table.there[threads]
             coords = [at[:, None] + c[threads] for at, c in zip(coords, table.coords, strict=True)]
             for at, extent in zip(coords, extents, strict=True):
@@ -158,8 +167,12 @@ class Expander:
 
     def _table(self, number: int, site: Site) -> _Table:
         if number not in self._tables:
-            assert site.memory is not None and site.place.layout is not None
-            if site.place.axis is None:
+            assert site.memory is not None
+            if site.place.layout is None:
+                assert site.place.whole is not None
+                coords = tuple(axis.reshape(1, -1) for axis in np.indices(site.place.whole))
+                self._tables[number] = _Table(coords, np.ones((1, prod(site.place.whole)), bool))
+            elif site.place.axis is None:
                 self._tables[number] = spread(site.place.layout, self.trace.threads, site.place.once)
             else:
                 assert site.memory.shared is not None
@@ -181,6 +194,19 @@ class Expander:
             index.insert(0, str(place % extent))
             place //= extent
         return f"{memory.name}[{', '.join(index)}]" if index else memory.name
+
+
+def _has_table(site: Site) -> bool:
+    return site.place.layout is not None or site.place.whole is not None
+
+
+def _that_count(site: Site, rows: Ints, threads: Ints) -> Ints:
+    """The records of the threads that stand for others."""
+    place = site.place
+    if place.every == 1 and place.lanes == WARP_SIZE:
+        return rows
+    chosen: Ints = rows[(threads % place.every == 0) & (threads % WARP_SIZE < place.lanes)]
+    return chosen
 
 
 def spread(layout: Layout, threads: int, once: bool) -> _Table:

@@ -79,7 +79,7 @@ class Reporter:
             help = "let each block have elements of its own, use atomics for all of them, or launch two kernels"
         else:
             text = (
-                f"thread {self._thread(a.thread)} {verbs[0]}, thread {self._thread(b.thread)} {verbs[1]}, in block "
+                f"{self._who(a.thread)} {verbs[0]}, {self._who(b.thread)} {verbs[1]}, in block "
                 f"{self._block(a.block)}, with no barrier between"
             )
             help = _race_help(a.site, b.site)
@@ -129,7 +129,10 @@ class Reporter:
         )
 
     def _full(self, place: Place) -> str:
-        return f"thread {self._thread(place.thread)} of block {self._block(place.block)}"
+        return f"{self._who(place.thread)} of block {self._block(place.block)}"
+
+    def _who(self, number: int) -> str:
+        return f"thread {self._thread(number)}" if number < self.expander.trace.threads else "a bulk copy"
 
     def _thread(self, number: int) -> tuple[int, ...]:
         out: list[int] = []

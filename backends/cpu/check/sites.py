@@ -12,13 +12,26 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tileopt.backends.cpu.check.effects import At, Kind, Lines, Meeting, Order, Spread, Touch, effects_of
+from tileopt.backends.cpu import requests
+from tileopt.backends.cpu.check.effects import (
+    COPIES,
+    At,
+    Kind,
+    Lines,
+    Meeting,
+    Order,
+    Run,
+    Spread,
+    Touch,
+    Whole,
+    effects_of,
+)
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.faults import memory_name, tested_axes
 from tileopt.dialects import simt
-from tileopt.dialects.diagnostics import Location, location_of
+from tileopt.dialects.diagnostics import Location, UnsupportedError, location_of
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.layout import Layout, SharedLayout
+from tileopt.dialects.layout import WARP_SIZE, Layout, SharedLayout
 from tileopt.dialects.simt_thread import ElementStore
 from tileopt.dialects.tile_types import Access, BufferType, ViewType
 
@@ -27,11 +40,18 @@ BLOCK, OPENING, END, FIRST = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which elements a record of a site stands for: see `effects.At`, `Spread` and `Lines`."""
+    """Which elements a record of a site stands for: see `effects.At`, `Spread`, `Lines`, `Whole` and `Run`.
+
+    `whole`: the tile's extents. `run`: elements side by side. `every`, `lanes`: which threads' records count.
+    """
 
     layout: Layout | None = None
     axis: int | None = None
     once: bool = False
+    whole: tuple[int, ...] | None = None
+    run: int = 1
+    every: int = 1
+    lanes: int = WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +73,8 @@ class Memory:
 class Site:
     """`harmless`: all threads that come here write one and the same value, so that no order matters among them.
 
-    `around`: the innermost condition or loop around a meeting. `order`: of an atomic, or `FENCE`.
+    `around`: the innermost condition or loop around a meeting. `order`: of an atomic, or `FENCE`, or `FORK`; `thing`:
+    what is released or acquired where it is no element of memory.
     """
 
     location: Location | None
@@ -64,14 +85,25 @@ class Site:
     harmless: bool = False
     around: Location | None = None
     order: Order = Order.RELAXED
+    thing: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record that an op writes: of the site `number`, `early` before the op does its work. `copy`: by the copy."""
+
+    number: int
+    touch: Touch | None = None
+    early: bool = True
+    copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What is known of a kernel's records.
 
-    `words`: of each, after the first. `threads`: of a block. `homes`: where what is accessed comes from, by the number
-    of the test of an index (see `faults.check_sites`).
+    `words`: of each, after the first. `threads`: of a block; `copies` are counted on behind them. `homes`: where what
+    is accessed comes from, by the number of the test of an index (see `faults.check_sites`).
     """
 
     sites: tuple[Site, ...]  # the first has the number FIRST
@@ -79,6 +111,7 @@ class Trace:
     threads: int
     kernel: Location | None
     homes: tuple[Location | None, ...]
+    copies: int = 0
 
     def site(self, number: int) -> Site:
         return self.sites[number - FIRST]
@@ -94,31 +127,56 @@ def recorded(touch: Touch) -> bool:
     return not isinstance(type_, ViewType) or type_.access.data != Access.SHARED
 
 
-def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, tuple[int, ...]]]:
-    """The kernel's trace, and the numbers of each op's sites: its meeting's, its fence's, those of what it touches."""
+def trace_of(kernel: KernelOp) -> Trace | None:
+    """The kernel's trace; None for one with ops of the hardware's own that are not followed."""
+    assert isinstance(kernel, simt.Kernel)
+    try:
+        return number_sites(kernel)[0]
+    except UnsupportedError:
+        if requests.needed(kernel):
+            return None
+        raise
+
+
+def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, list[Entry]]]:
+    """The kernel's trace, and what each op records. Raises UnsupportedError for an op that is not followed."""
     sites: list[Site] = []
-    numbers: dict[Operation, tuple[int, ...]] = {}
+    entries: dict[Operation, list[Entry]] = {}
     harmless = _harmless(kernel)
-    words = 1
+    words, copies = 1, 0
+
+    def add(op: Operation, site: Site, touch: Touch | None = None, early: bool = True, copy: bool = False) -> None:
+        entries[op].append(Entry(FIRST + len(sites), touch, early, copy))
+        sites.append(site)
+
     for op in kernel.body.walk():
         effects = effects_of(op)
         if effects is None:
             continue
-        first = FIRST + len(sites)
+        entries[op], place = [], location_of(op)
         if effects.meeting is not None:
-            sites.append(Site(location_of(op), meeting=effects.meeting, around=_around(op)))
+            add(op, Site(place, meeting=effects.meeting, around=_around(op)))
+        for order, thing in effects.before:
+            add(op, Site(place, order=order, thing=thing))
         if effects.fence:
-            sites.append(Site(location_of(op), order=Order.FENCE))
+            add(op, Site(place, order=Order.FENCE))
+        copy = effects.copy is not None
+        if copy:
+            copies = COPIES
+            add(op, Site(place, order=Order.FORK))
         for touch in filter(recorded, effects.touches):
             words = max(words, words_of(touch))
             memory, same = _memory(kernel, touch.memory), op in harmless
-            site = Site(location_of(op), touch.kind, memory, _place(touch), harmless=same, order=touch.order)
-            sites.append(site)
-        numbers[op] = tuple(range(first, FIRST + len(sites)))
+            site = Site(place, touch.kind, memory, _place(touch), harmless=same, order=touch.order)
+            # What releases is done before others can know of it.
+            add(op, site, touch, copy or bool(touch.order & Order.RELEASE and not touch.order & Order.ACQUIRE), copy)
+        for order, thing in effects.after:
+            add(op, Site(place, order=order, thing=thing), None, copy, copy)
     threads = kernel.attributes.get(simt.THREADS)
     count = getattr(threads, "value", None)
     homes = tuple(_home(kernel, op) for op in kernel.body.walk() for _ in tested_axes(op))
-    return Trace(tuple(sites), words, 32 if count is None else count.data, location_of(kernel), homes), numbers
+    number = 32 if count is None else count.data
+    return Trace(tuple(sites), words, number, location_of(kernel), homes, copies), entries
 
 
 def _home(kernel: KernelOp, op: Operation) -> Location | None:
@@ -135,6 +193,10 @@ def _place(touch: Touch) -> Place:
             return Place(layout, None, once)
         case Lines(layout=layout, axis=axis):
             return Place(layout, axis)
+        case Whole(shape=shape, every=every):
+            return Place(whole=shape, every=every)
+        case Run(count=count, lanes=lanes):
+            return Place(run=count, lanes=lanes)
         case At():
             return Place()
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 from tileopt.backends.cpu.model.state import Block, Description, Thread, make_block
 from tileopt.dialects.diagnostics import DeviceError
@@ -54,6 +54,27 @@ _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _local = threading.local()
 
 
+class Observer(Protocol):
+    """Who is told what the model does; see `observe`."""
+
+    def enter(self, block: Block) -> None:
+        """A thread of this block goes on now."""
+        ...
+
+    def met(self, threads: list[Thread], asked: Description) -> None:
+        """These threads have done an op together."""
+        ...
+
+    def done(self, cluster: list[Block]) -> None:
+        """A cluster has ended."""
+        ...
+
+
+def observe(observer: Observer | None) -> None:
+    """Tells this thread's launches to an observer."""
+    _local.observer = observer
+
+
 class Machine:
     """One launch."""
 
@@ -63,6 +84,7 @@ class Machine:
         self.known: dict[int, Description] = {}
         self.groups: dict[tuple[object, ...], list[Thread]] = {}
         self.cluster: list[Block] = []
+        self.observer: Observer | None = getattr(_local, "observer", None)
 
     @cached_property
     def models(self) -> dict[str, Model]:
@@ -94,13 +116,20 @@ class Machine:
                 if not ready and not moving:
                     raise self._hangs(cluster)
                 for thread in ready:
+                    self._enter(thread.block)
                     self.resume(thread.handle)
                     self._stopped(thread)
         finally:
+            if self.observer is not None:
+                self.observer.done(cluster)
             for block in cluster:
                 for kept in block.keeps.tolist():
                     if kept:
                         self.free(kept)
+
+    def _enter(self, block: Block) -> None:
+        if self.observer is not None:
+            self.observer.enter(block)
 
     def _begin(self, block: Block, rank: int, grid: tuple[int, int, int]) -> None:
         thread = Thread(block, rank)
@@ -109,6 +138,7 @@ class Machine:
             block.live[scope, rank // size] = block.live.get((scope, rank // size), 0) + 1
         request = block.requests.ctypes.data + rank * block.requests.strides[0]
         keep = block.keeps.ctypes.data + 8 * rank
+        self._enter(block)
         thread.handle = self.start(
             self.slots, block.base, *block.place, *grid, rank, block.exchange.ctypes.data, request, keep
         )
@@ -150,6 +180,8 @@ class Machine:
             model = self.models[asked.op]
             if self._complete(model, threads) and model.apply(threads, asked) is not False:
                 del self.groups[key]
+                if self.observer is not None:
+                    self.observer.met(threads, asked)
                 ready += threads
         return ready
 
