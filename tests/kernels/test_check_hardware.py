@@ -76,7 +76,8 @@ def handed_over(x: simt.Slice["i32"], out: simt.DisjointSlice["i32"], FREE: simt
         for stage in simt.static_range(2):
             if t < 32:
                 if FREE and turn > 0:
-                    simt.mbarrier_wait(free, stage, turn - 1)
+                    while not simt.mbarrier_try_wait(free, stage, turn - 1):
+                        pass
                 ring[stage, lane] = x[lane] + simt.i32(turn)  # here
                 simt.mbarrier_arrive(full, stage)
             else:

@@ -53,7 +53,7 @@ def _cp_async(op: gpu_words.CpAsyncElements) -> Effects:
     return Effects((Touch(op.target, Kind.WRITE, Run(op.target_indices, op.count.value.data)),))
 
 
-def _init(op: gpu_mbarrier.MbarrierInit) -> Effects:
+def _init(op: gpu_mbarrier.MbarrierInit | gpu_mbarrier.MbarrierInval) -> Effects:
     return Effects((Touch(op.barriers, Kind.WRITE, At([op.index])),))
 
 
@@ -63,6 +63,10 @@ def _arrive(op: gpu_mbarrier.MbarrierArrive) -> Effects:
 
 def _wait(op: gpu_mbarrier.MbarrierWait) -> Effects:
     return Effects((Touch(op.barriers, Kind.UPDATE, At([op.index]), Order.ACQUIRE),))
+
+
+def _try_wait(op: gpu_mbarrier.MbarrierTryWait) -> Effects:
+    return Effects((Touch(op.barriers, Kind.UPDATE, At([op.index]), Order.ACQUIRE, op.result),))
 
 
 def _tma_load(op: gpu_tma.TmaLoad) -> Effects:
@@ -102,6 +106,8 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     gpu_mbarrier.MbarrierInit: _init,
     gpu_mbarrier.MbarrierArrive: _arrive,
     gpu_mbarrier.MbarrierWait: _wait,
+    gpu_mbarrier.MbarrierTryWait: _try_wait,
+    gpu_mbarrier.MbarrierInval: _init,
     gpu_tma.TmaLoad: _tma_load,
     gpu_tma.TmaStore: _tma_store,
     gpu_tma.TmaWait: lambda op: Effects(after=((Order.ACQUIRE, STORES),)),
