@@ -82,6 +82,14 @@ class Expander:
             self.starts[argument] = self.elements
             self.elements += prod(extents[argument])
         self._tables: dict[int, _Table] = {}
+        self._groups: dict[int, Ints] = {}
+        in_shared = [s.memory is not None and s.memory.shared is not None for s in trace.sites]
+        kinds = [s.kind for s in trace.sites]
+        none = [False] * FIRST
+        self._writes = np.array(none + [a and k != Kind.READ for a, k in zip(in_shared, kinds, strict=True)])
+        tiles = [s.place.layout is not None and bool(s.place.layout.shape) for s in trace.sites]
+        reads = [a and t and k == Kind.READ for a, t, k in zip(in_shared, tiles, kinds, strict=True)]
+        self._tiles = np.array(none + reads)
 
     @cached_property
     def costs(self) -> Ints:
@@ -92,10 +100,40 @@ class Expander:
                 out[number] = len(self._table(number, site)) if _has_table(site) else site.place.run
         return out
 
+    def repeated(self, rows: Rows) -> Bools:
+        """Records that say what an earlier one said, where nothing writes to shared memory between two barriers: other
+        threads that read the same elements of a tile. Whether those are initialised is all that is asked there."""
+        out = np.zeros(len(rows), bool)
+        written = np.zeros(int(rows.interval[-1] - rows.interval[0]) + 1, bool)
+        written[rows.interval[self._writes[rows.site]] - rows.interval[0]] = True
+        at = np.flatnonzero(self._tiles[rows.site] & ~written[rows.interval - rows.interval[0]])
+        if not len(at):
+            return out
+        same = np.zeros(len(at), np.int64)  # threads with the same elements
+        for number in np.unique(rows.site[at]).tolist():
+            here = rows.site[at] == number
+            same[here] = self._alike(number)[rows.thread[at[here]]]
+        facts = np.stack([rows.interval[at], rows.site[at], rows.words[at, 0], same])
+        order = np.lexsort((at, *facts[::-1]))
+        again = (facts[:, order[1:]] == facts[:, order[:-1]]).all(0)
+        out[at[order[1:][again]]] = True
+        return out
+
+    def _alike(self, number: int) -> Ints:
+        """For each thread a number that threads with the same elements share."""
+        if number not in self._groups:
+            table = self._table(number, self.trace.site(number))
+            held = np.concatenate([np.where(table.there, at, -1) for at in table.coords], 1)
+            _, group = np.unique(held, axis=0, return_inverse=True)
+            self._groups[number] = group.ravel()
+        return self._groups[number]
+
     def touches(self, rows: Rows) -> tuple[Touches, Touches]:
         """Those of shared memory, and those of arrays."""
         small = len(self.trace.sites) + FIRST < 1 << 16  # NumPy sorts short integers by their digits
         order = np.argsort(rows.site.astype(np.uint16) if small else rows.site, kind="stable")
+        if self._tiles.any():
+            order = order[~self.repeated(rows)[order]]
         ends = np.searchsorted(rows.site[order], np.arange(FIRST, FIRST + len(self.trace.sites) + 1))
         shared: list[Touches] = []
         arrays: list[Touches] = []
