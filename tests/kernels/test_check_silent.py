@@ -212,6 +212,7 @@ def reads_nothing(out: simt.DisjointSlice["i32"]):
 
 
 def test_the_environment_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEOPT_CHECK", raising=False)
     reads_nothing[1](np.zeros(32, np.int32))
     monkeypatch.setenv("TILEOPT_CHECK", "0")
     simt.kernel(block=32)(reads_nothing.function)[1](np.zeros(32, np.int32))
