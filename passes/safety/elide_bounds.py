@@ -1,11 +1,13 @@
 """elide-bounds: tile or simt -> the same. Afterwards each access carries `bounds`, what was found out about it and why.
 
-proved: what is accessed is inside its array whenever the access runs. Of tiles, hoisted: the test is the same for the
-whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path; masked: the
-tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements, checked:
-the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch contract
-that would prove it, where one does. With `deny-checks`, or where the kernel's `simt.checks` is "denied", an access that
-needs a test is an error; where it is "unchecked", the access ends unchecked: nothing is tested.
+proved: what is accessed is inside its array whenever the access runs. launch: it is so in each launch that the
+kernel's contract lets through (`simt.requires`, which the host checks once a launch), and not in any; the pass makes
+no condition of its own, since launches that do not fulfil it must run, too. Of tiles, hoisted: the test is the same
+for the whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path;
+masked: the tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements,
+checked: the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch
+contract that would prove it, where one does. With `deny-checks`, or where the kernel's `simt.checks` is "denied", an
+access that needs a test is an error; where it is "unchecked", the access ends unchecked: nothing is tested.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.diagnostics import BoundsError, location_of
-from tileopt.dialects.kernel import CHECKS
+from tileopt.dialects.kernel import CHECKS, REQUIRES
 from tileopt.dialects.simt_thread import CheckIndex
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
@@ -46,8 +48,31 @@ class ElideBounds(ModulePass):
                 checks = kernel.attributes.get(CHECKS)
                 word = checks.data if isinstance(checks, StringAttr) else ""
                 left = Outcome.UNCHECKED if word == "unchecked" else Outcome.CHECKED
-                for element in elements(kernel):
+                found = elements(kernel)
+                for element in found:
                     element.bounds = element_outcome(facts, element, self.deny_checks or word == "denied", left)
+                _mark_by_contract(kernel, found)
+
+
+def _mark_by_contract(kernel: simt.Kernel, found: list[Element]) -> None:
+    """Marks as `launch` what is proved by the relations that each launch is checked for alone."""
+    required = kernel.attributes.get(REQUIRES)
+    if required is None or not any(e.bounds is not None and e.bounds.outcome is Outcome.PROVED for e in found):
+        return
+    del kernel.attributes[REQUIRES]
+    try:
+        facts = analyse(kernel)
+        for element in found:
+            bounds = element.bounds
+            assert bounds is not None
+            if bounds.outcome is Outcome.PROVED and not all(a.place is Place.INSIDE for a in _axes(facts, element)):
+                element.bounds = BoundsAttr((Outcome.LAUNCH, (), f"{bounds.reason} where the contract holds"))
+    finally:
+        kernel.attributes[REQUIRES] = required
+
+
+def _axes(facts: KernelFacts, element: Element) -> list[Axis]:
+    return [length_axis(facts, element)] if isinstance(element, CheckIndex) else element_axes(facts, element)
 
 
 def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
@@ -70,10 +95,8 @@ def element_outcome(
 
     `unproved`: the outcome where no proof is found.
     """
-    if isinstance(element, CheckIndex):
-        name, found = element.array.data, [length_axis(facts, element)]
-    else:
-        name, found = name_of(facts, element.mem), element_axes(facts, element)
+    name = element.array.data if isinstance(element, CheckIndex) else name_of(facts, element.mem)
+    found = _axes(facts, element)
     left = [axis for axis in found if axis.place is not Place.INSIDE]
     if not left:
         return _proved(name, found)

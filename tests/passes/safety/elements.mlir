@@ -1,9 +1,9 @@
 // RUN: tileopt %s -p elide-bounds,verify-ownership --split-input-file | filecheck %s
 
-// Everything is proved: the index by the branch, and the other array by what a launch requires.
+// Everything is inside: out by the branch, and the other array in each launch that fulfils what is required.
 // CHECK-LABEL: simt.kernel @scale
 // CHECK-SAME: tile.ownership = ["out[256*bid(0) + thread_idx(0)]: axis 0 gives bid(0); axis 0 gives thread_idx(0)"]
-// CHECK: simt.element_load %x[%i] {bounds = #tile.bounds<proved [] "256*bid(0) + thread_idx(0) < x.shape[0]">}
+// CHECK: simt.element_load %x[%i] {bounds = #tile.bounds<launch [] "256*bid(0) + thread_idx(0) < x.shape[0] where the contract holds">}
 // CHECK: simt.element_store %v, %out[%i] {witness, bounds = #tile.bounds<proved []
 simt.kernel @scale(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %out: !tile.view<?xf32, owned> {tile.name = "out"}) attributes {simt.block = array<i64: 256, 1, 1>, simt.requires = ["len(x) >= len(out)"]} {
   %c = arith.constant 256 : i64
@@ -24,7 +24,7 @@ simt.kernel @scale(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %out: !tile.
 
 // row * k + i < len(a) from len(a) >= m * k, row < m and i < k.
 // CHECK-LABEL: simt.kernel @rows
-// CHECK: simt.element_load %a[%at] {bounds = #tile.bounds<proved []
+// CHECK: simt.element_load %a[%at] {bounds = #tile.bounds<launch []
 simt.kernel @rows(%a: !tile.view<?xf32, shared> {tile.name = "a", tile.contract = #tile.contract<align = 16, unit = 0, shape = [1], stride = [1], small>}, %m: i32 {tile.name = "m"}, %k: i32 {tile.name = "k"}) attributes {simt.block = array<i64: 64, 1, 1>, simt.requires = ["len(a) >= m * k"]} {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
@@ -131,5 +131,24 @@ simt.kernel @unchecked(%x: !tile.view<8xf32, shared> {tile.name = "x"}, %n: i64 
   %c3 = arith.constant 3 : i64
   %v = simt.element_load %x[%n] : !tile.view<8xf32, shared> -> f32
   %w = simt.element_load %x[%c3] : !tile.view<8xf32, shared> -> f32
+  simt.return
+}
+
+// -----
+
+// What needs no contract is proved also where there is one, and what the contract does not help with is tested.
+// CHECK-LABEL: simt.kernel @mixed
+// CHECK-SAME: simt.requires = ["n < len(x)", "n >= 0"]
+// CHECK: simt.element_load %x[%n] {bounds = #tile.bounds<launch [] "n < x.shape[0] where the contract holds">}
+// CHECK: simt.element_load %x[%t] {bounds = #tile.bounds<checked [0]
+// CHECK: simt.element_load %y[%t] {bounds = #tile.bounds<proved [] "thread_idx(0) < 32">}
+// CHECK: simt.check_index %n below %d {array = "x", bounds = #tile.bounds<launch [] "n < x.shape[0] where the contract holds">}
+simt.kernel @mixed(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %y: !tile.view<32xf32, shared> {tile.name = "y"}, %n: i64 {tile.name = "n"}) attributes {simt.block = array<i64: 32, 1, 1>, simt.requires = ["n < len(x)", "n >= 0"]} {
+  %t = simt.thread_idx {axis = 0}
+  %a = simt.element_load %x[%n] : !tile.view<?xf32, shared> -> f32
+  %b = simt.element_load %x[%t] : !tile.view<?xf32, shared> -> f32
+  %c = simt.element_load %y[%t] : !tile.view<32xf32, shared> -> f32
+  %d = simt.dim %x {axis = 0} : !tile.view<?xf32, shared>
+  simt.check_index %n below %d {array = "x"}
   simt.return
 }
