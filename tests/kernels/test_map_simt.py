@@ -426,6 +426,24 @@ def test_many_registers_are_taken_in_a_loop(device: Device, rng: np.random.Gener
     assert copies < registers / 2 and registers >= 60
 
 
+# What GPUs make of it, on a model of theirs
+
+
+@pytest.mark.parametrize("target", ["model:sm_80", "model:sm_90a", "model:sm_120a"])
+@pytest.mark.parametrize(("shape", "axis"), [((7, 50), 0), ((3, 40, 5), 1)])
+def test_lanes_are_the_same_everywhere(
+    rng: np.random.Generator, target: str, shape: tuple[int, ...], axis: int
+) -> None:
+    x = (rng.standard_normal(shape) * 100 - 50).astype(np.float32)
+    for function, padding in ((scan, 0.0), (halvings, 0.25)):
+        results = []
+        for where in ("cpu", target):
+            out = np.full(shape, np.nan, np.float32)
+            AXIS_KERNELS[4][(1,)](x, out, shape, axis, function, padding, target=where)
+            results.append(out)
+        np.testing.assert_array_equal(results[1], results[0])
+
+
 # The documentation
 
 

@@ -202,11 +202,13 @@ def inputs(rng: np.random.Generator, shape: tuple[int, ...]) -> list[Array]:
     return [a, b, rng.integers(0, 256, shape).astype(np.int32)]
 
 
-def run(device: Device, function: str, warps: int, given: list[Array], axis: int | None) -> list[Array]:
-    kernel = module(KERNEL.format(function=function, warps=warps))["k"]
+def run(device: Device, random: Random, function: str, given: list[Array], axis: int | None) -> list[Array]:
+    """Results by some number of warps, and on a CPU also as the model of some GPU has them."""
+    kernel = module(KERNEL.format(function=function, warps=random.choice([1, 2, 4, 8])))["k"]
+    target = None if device.name != "cpu" else random.choice([None, "model:sm_80", "model:sm_90a", "model:sm_120a"])
     shape = given[0].shape
     outs = [device.empty(shape, np.float32), device.empty(shape, np.int32)]
-    kernel[(1,)](*map(device.put, given), *outs, shape, axis)
+    kernel[(1,)](*map(device.put, given), *outs, shape, axis, target=target)
     return [device.get(out) for out in outs]
 
 
@@ -216,7 +218,7 @@ def test_functions_on_elements(device: Device, rng: np.random.Generator, number:
     function, shape = element_function(random), random.choice(SHAPES)
     print(function, shape)
     given = inputs(rng, shape)
-    made = run(device, function, random.choice([1, 2, 4, 8]), given, None)
+    made = run(device, random, function, given, None)
     f = reference(function)
     rows = [f(*row) for row in zip(*(g.ravel() for g in given), strict=True)]
     for out, column in zip(made, zip(*rows, strict=True), strict=True):
@@ -230,7 +232,7 @@ def test_functions_on_lanes(device: Device, rng: np.random.Generator, number: in
     axis = random.randrange(len(shape))
     print(function, shape, axis)
     given = inputs(rng, shape)
-    made = run(device, function, random.choice([1, 2, 4, 8]), given, axis)
+    made = run(device, random, function, given, axis)
     padded = []
     for g in given:
         moved = np.moveaxis(g, axis, -1)

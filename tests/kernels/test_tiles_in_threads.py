@@ -226,6 +226,32 @@ def test_warps_that_go_their_own_ways(device: Device, rng: np.random.Generator) 
     np.testing.assert_allclose(device.get(out), np.ravel(expected)[:200], rtol=1e-4, atol=1e-4)
 
 
+# What GPUs make of it, on a model of theirs
+
+
+MODELS = ["model:sm_80", "model:sm_90a", "model:sm_120a"]
+
+
+@pytest.mark.parametrize("target", MODELS)
+@pytest.mark.parametrize(("m", "n", "k"), [(70, 130, 45), (128, 128, 64)])
+def test_products_by_tensor_cores(rng: np.random.Generator, target: str, m: int, n: int, k: int) -> None:
+    a, b = matrices(rng, "float16", m, n, k)
+    c = np.full((m, n), np.nan, np.float32)
+    PRODUCTS[128][-(-n // 64), -(-m // 64)](a, b, c, 64, 64, 32, target=target)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("target", MODELS)
+def test_the_same_as_on_a_cpu(rng: np.random.Generator, target: str) -> None:
+    x = rng.integers(-20, 20, (21, 37)).astype(np.float32)
+    results = []
+    for where in ("cpu", target):
+        out = np.full(x.shape, np.nan, np.float32)
+        through_shared[3, 3](x, out, 3, target=where)
+        results.append(out)
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6, atol=1e-6)
+
+
 # Every architecture's code
 
 
