@@ -3,12 +3,16 @@
 Channels are run adversarially. A slot holds garbage from the start of a copy until a wait covers its group, and again
 once it is released; a copy whose source changes under way gives garbage; groups are counted over all channels, as the
 hardware counts them. Breaking the protocol (to fill a slot that is in use) is an assertion.
+
+The roles of a kernel are coroutines that may change at each op on a channel. `eagerness` says how likely the producer
+is to run where both can: at 1 it is as far ahead as the slots let it, at 0 it fills a slot when one is waited for.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +62,12 @@ class _Channel:
     members: list[list[Array]]  # by slot
     free: list[bool]
     copies: dict[int, int] = field(default_factory=dict)  # by slot, the iteration that it holds
+    # Of a kernel with roles: how often each op was done, and each slot's copies.
+    acquired: int = 0
+    committed: int = 0
+    waited: int = 0
+    released: int = 0
+    coming: dict[int, list[_Copy]] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,19 +79,36 @@ class _Copy:
     target: Array
 
 
-class Interpreter:
-    """One block's run over `arguments`: arrays for views, numbers for scalars."""
+Steps = Generator[Callable[[], bool], None, list[Any]]
 
-    def __init__(self, kernel: tile.Kernel, arguments: Sequence[Any], ids: Sequence[int] = (0, 0, 0)) -> None:
+
+class Interpreter:
+    """One block's run over `arguments`: arrays for views, numbers for scalars. `ids`: the block's place in its grid of
+    extents `grid`; `physical`: the number of the block, and of all, where the kernel deals out the grid itself."""
+
+    def __init__(
+        self,
+        kernel: tile.Kernel,
+        arguments: Sequence[Any],
+        ids: Sequence[int] = (0, 0, 0),
+        grid: Sequence[int] = (1, 1, 1),
+        physical: tuple[int, int] = (0, 1),
+        eagerness: float = 0.5,
+        seed: int = 0,
+    ) -> None:
         self.values: dict[SSAValue, Any] = dict(zip(kernel.body.block.args, arguments, strict=True))
-        self.ids = ids
+        self.ids, self.grid, self.physical = ids, grid, physical
+        self.eagerness, self.random = eagerness, random.Random(seed)
         self.open: list[_Copy] = []
         self.groups: list[list[_Copy]] = []
         self.most_in_flight = 0
-        self.block(kernel.body.block, None)
+        self.channels: list[_Channel] = []
+        self.in_role = False
+        for _ in self.block(kernel.body.block, None):
+            raise AssertionError("a block without roles waits")
         assert not self.open and all(not group for group in self.groups), "copies in flight at the kernel's end"
 
-    def block(self, block: Block, arguments: Sequence[Any] | None) -> list[Any]:
+    def block(self, block: Block, arguments: Sequence[Any] | None) -> Steps:
         if arguments is not None:
             self.values.update(zip(block.args, arguments, strict=True))
         for op in block.ops:
@@ -91,15 +118,93 @@ class Interpreter:
                 case scf.ForOp():
                     lower, upper, step, *carried = (self.values[v] for v in op.operands)
                     for index in range(lower, upper, step):
-                        carried = self.block(op.body.block, [index, *carried])
+                        carried = yield from self.block(op.body.block, [index, *carried])
                     self.values.update(zip(op.results, carried, strict=True))
                 case scf.IfOp():
                     region = op.true_region if self.values[op.cond] else op.false_region
                     if region.blocks.first is not None:
-                        self.values.update(zip(op.results, self.block(region.block, []), strict=True))
+                        results = yield from self.block(region.block, [])
+                        self.values.update(zip(op.results, results, strict=True))
+                case pipe.Roles():
+                    self.roles(op)
+                case pipe.EndRole():
+                    return []
+                case _ if self.in_role and isinstance(op, _SLOT_OPS):
+                    yield from self.role_op(op)
                 case _:
                     self.op(op)
         return []
+
+    # --- roles -----------------------------------------------------------------------------------------------------
+
+    def roles(self, op: pipe.Roles) -> None:
+        self.in_role = True
+        running = {
+            "consumers": self.block(op.consumers.block, None),
+            "producer": self.block(op.producer.block, None),
+        }
+        waiting: dict[str, Callable[[], bool]] = {}
+        while running:
+            ready = [name for name in running if name not in waiting or waiting[name]()]
+            assert ready, f"{' and '.join(running)} wait for what never comes"
+            eager = "producer" if self.random.random() < self.eagerness else "consumers"
+            name = eager if eager in ready else ready[0]
+            try:
+                waiting[name] = next(running[name])
+            except StopIteration:
+                del running[name]
+        self.in_role = False
+        for channel in self.channels:
+            counts = {channel.acquired, channel.committed, channel.waited, channel.released}
+            assert len(counts) == 1, "a channel is left with copies that nobody took"
+
+    def role_op(self, op: Operation) -> Steps:
+        """Both roles count the iterations of a channel from 0 on."""
+        yield lambda: True
+        values = [self.values[v] for v in op.operands]
+        match op:
+            case pipe.Acquire():
+                channel, iteration = values
+                assert iteration == channel.acquired, "slots are not acquired in turn"
+                slots = len(channel.members)
+                while channel.released <= iteration - slots:
+                    yield lambda: channel.released > iteration - slots
+                channel.acquired += 1
+                channel.coming[iteration % slots] = []
+            case pipe.Copy():
+                view, *offsets, channel, iteration = values
+                assert iteration == channel.acquired - 1 == channel.committed, "a copy into a slot not acquired"
+                slot = iteration % len(channel.members)
+                copy = _start(view, offsets, channel.members[slot][op.member.value.data])
+                copy.target[...] = GARBAGE
+                channel.coming[slot].append(copy)
+            case pipe.Commit():
+                channel, iteration = values
+                assert iteration == channel.committed == channel.acquired - 1, "slots are not filled in turn"
+                channel.committed += 1
+                ahead = sum(c.committed - c.waited for c in self.channels)
+                self.most_in_flight = max(self.most_in_flight, ahead)
+            case pipe.Wait():
+                channel, iteration = values
+                assert iteration == channel.waited, "slots are not waited for in turn"
+                while channel.committed <= iteration:
+                    yield lambda: channel.committed > iteration
+                channel.waited += 1
+                slot = iteration % len(channel.members)
+                for copy in channel.coming[slot]:
+                    _finish(copy)
+                self.values.update(zip(op.tiles, channel.members[slot], strict=True))
+            case pipe.Release():
+                channel, iteration, *where = values
+                if where == [False]:
+                    return []
+                assert iteration == channel.released < channel.waited, "slots are not released in turn"
+                channel.released += 1
+                for member in channel.members[iteration % len(channel.members)]:
+                    member[...] = GARBAGE
+        return []
+
+    # --- ops -------------------------------------------------------------------------------------------------------
 
     def op(self, op: Operation) -> None:
         values = [self.values[v] for v in op.operands]
@@ -113,7 +218,13 @@ class Interpreter:
             case arith.IndexCastOp() | arith.ExtUIOp() | arith.ExtSIOp() | arith.TruncIOp():
                 self.values[op.results[0]] = values[0]
             case tile.Bid():
-                self.values[op.result] = self.ids[op.axis.value.data]
+                ids = (self.physical[0], 0, 0) if op.physical is not None else self.ids
+                self.values[op.result] = ids[op.axis.value.data]
+            case tile.NumBlocks():
+                grid = (self.physical[1], 1, 1) if op.physical is not None else self.grid
+                self.values[op.result] = grid[op.axis.value.data]
+            case arith.TruncFOp() | arith.ExtFOp():
+                self.values[op.result] = values[0]
             case tile.Dim():
                 self.values[op.result] = values[0].shape[op.axis.value.data]
             case tile.Splat():
@@ -157,6 +268,7 @@ class Interpreter:
                     [np.full(m.get_shape(), GARBAGE) for m in type_.members.data] for _ in range(type_.slots.data)
                 ]
                 self.values[op.result] = _Channel(members, [True] * type_.slots.data)
+                self.channels.append(self.values[op.result])
             case pipe.Acquire():
                 channel, iteration = values
                 slot = iteration % len(channel.members)
@@ -197,6 +309,9 @@ class Interpreter:
                 raise NotImplementedError(op.name)
 
 
+_SLOT_OPS = (pipe.Acquire, pipe.Copy, pipe.Commit, pipe.Wait, pipe.Release)
+
+
 def _constant(op: arith.ConstantOp) -> Any:
     match op.value:
         case IntegerAttr() | FloatAttr():
@@ -223,8 +338,8 @@ def _finish(copy: _Copy) -> None:
     copy.target[copy.inside] = now if np.array_equal(now, copy.seen) else GARBAGE
 
 
-def interpret(module: ModuleOp | str, *arguments: Any, ids: Sequence[int] = (0, 0, 0)) -> Interpreter:
-    """Runs the only kernel of the module; stores go to the arrays among the arguments."""
+def interpret(module: ModuleOp | str, *arguments: Any, **how: Any) -> Interpreter:
+    """Runs the only kernel of the module (`how`: see `Interpreter`); stores go to the arrays among the arguments."""
     parsed = parse_module(create_context(), module) if isinstance(module, str) else module
     (kernel,) = (op for op in parsed.body.block.ops if isinstance(op, tile.Kernel))
-    return Interpreter(kernel, arguments, ids)
+    return Interpreter(kernel, arguments, **how)
