@@ -1,0 +1,52 @@
+"""What ptxas makes of kernels with a producer on sm_90a: no spills, and products that run on while threads work.
+
+ptxas reports where it makes products wait for one another (messages C7510 to C7519): where registers of one in flight
+are touched, or there are too few.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from role_programs import HEADS, WIDE, Tile, attention, matmul
+
+
+def assert_good(compiled: Any, atom: str) -> None:
+    log = compiled.report["ptxas"]
+    assert re.search(r"C75\d\d|serializ", log) is None, log
+    assert compiled.report["spill_stores"] == compiled.report["spill_loads"] == compiled.report["stack_bytes"] == 0, log
+    assert compiled.report["atoms"] == [atom]
+    assert "setmaxnreg.inc" in compiled.ptx and "cp.async.bulk.tensor" in compiled.ptx
+
+
+def test_the_messages_are_seen() -> None:
+    """A product whose accumulators are read before the wait is one that ptxas complains of."""
+    from tileopt.backends.nvidia.ptxas import assemble
+
+    ptx = matmul.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, BM=128, BN=128, BK=64).ptx
+    waits = re.findall(r"wgmma\.wait_group\.sync\.aligned \d;", ptx)
+    assert waits
+    hasty = re.sub(r"wgmma\.wait_group\.sync\.aligned \d;", "", ptx)
+    assert re.search(r"C75\d\d", assemble(hasty, "sm_90a").log) is not None
+
+
+# 64x256 has the accumulators of a thread that two blocks on a multiprocessor would not leave room for; 128x160 is
+# stored by threads, through shared memory beside the ring.
+GEMMS = [(64, 64, 64), (128, 128, 64), (128, 256, 64), (256, 128, 64), (64, 256, 64), (128, 160, 64)]
+
+
+@pytest.mark.parametrize("tile", GEMMS, ids=str)
+def test_products(tile: Tile) -> None:
+    bm, bn, bk = tile
+    compiled = matmul.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, BM=bm, BN=bn, BK=bk)
+    assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
+
+
+@pytest.mark.parametrize(("bm", "bn", "d"), [(128, 128, 128), (128, 64, 64), (64, 64, 64)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(bm: int, bn: int, d: int, causal: bool) -> None:
+    arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS)
+    compiled = attention.compile("sm_90a", **arrays, scale="f32", BM=bm, BN=bn, D=d, CAUSAL=causal)
+    assert_good(compiled, f"wgmma_m64n{d}k16_bf16_f32")
