@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from barrier_model import Fault
@@ -32,19 +32,17 @@ def attention(damaged: ModuleOp, seed: int) -> BlockRun:
 def find(
     module: ModuleOp, kind: type[Operation], *, loop: bool | None = None, consumer: bool = True
 ) -> list[Operation]:
-    """The ops of a kind in one of the roles; `loop`: only those in, or only those outside the innermost loops."""
+    """The ops of a kind in one of the roles; `loop`: only those in its first innermost loop, or outside of all such."""
     (role,) = (op for op in walk(module) if "simt.role" in op.attributes)
     assert isinstance(role, scf.IfOp)
-    region = role.true_region if consumer else role.false_region
-    found = [op for op in walk(role) if isinstance(op, kind) and region.block.is_ancestor(op)]
-    return [op for op in found if loop is None or _innermost(op) is loop]
+    ops = list((role.true_region if consumer else role.false_region).block.walk())
+    loops = [op for op in ops if isinstance(op, scf.ForOp) and not any(isinstance(x, scf.ForOp) for x in _inside(op))]
+    hot = loops[:1] if loop else loops
+    return [op for op in ops if isinstance(op, kind) and loop in (None, any(x.is_ancestor(op) for x in hot))]
 
 
-def _innermost(op: Operation) -> bool:
-    around = op.parent_op()
-    while around is not None and not isinstance(around, scf.ForOp):
-        around = around.parent_op()
-    return around is not None and not any(isinstance(x, scf.ForOp) for x in walk(around) if x is not around)
+def _inside(loop: scf.ForOp) -> Iterator[Operation]:
+    return loop.body.block.walk()
 
 
 def erase(op: Operation) -> None:
