@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from python_kernels import simt_kernel
+
 from tileopt import simt
+from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_mma_shapes import MMA_SHAPES, MmaShape
 
 MMA_ROWS = [(row, a, b, acc) for row in MMA_SHAPES for a in row.kinds for b in row.kinds for acc in row.accs]
@@ -126,3 +130,42 @@ def tcgen05_kernel(n: int, k: int, a_type: str, b_type: str, trans_a: bool, tran
             simt.tcgen05_dealloc(address, columns)
 
     return product
+
+
+def tma_kernel(tile: tuple[int, ...], dtype: str, swizzle: int) -> Any:
+    """out = x by bulk copies of tiles, the last axis over the blocks of the grid."""
+    rank = len(tile)
+    index = ", ".join([f"i{axis}" for axis in range(rank - 1)] + ["column"])
+    lines = [
+        f"tile, bars = simt.shared({tile}, {dtype!r}, swizzle={swizzle}), simt.shared(1, 'i64')",
+        f"me, column, phase = simt.thread_rank(), {tile[-1]} * simt.block_idx(), 0",
+        "if me == 0:",
+        "    simt.mbarrier_init(bars, 0, 1)",
+        "    simt.mbarrier_fence()",
+        "simt.barrier()",
+    ]
+    for axis in range(rank - 1):
+        lines.append(f"{'    ' * axis}for i{axis} in range(0, x.shape[{axis}], {tile[axis]}):")
+    indent = "    " * (rank - 1)
+    lines += [
+        f"{indent}if me == 0:",
+        f"{indent}    simt.mbarrier_arrive_expect_tx(bars, 0, {prod(tile) * DTYPES[dtype].bytes})",
+        f"{indent}    simt.tma_load(x, ({index},), tile, bars)",
+        f"{indent}simt.mbarrier_wait(bars, 0, phase)",
+        f"{indent}phase += 1",
+        f"{indent}if me == 0:",
+        f"{indent}    simt.tma_store(tile, out, ({index},))",
+        f"{indent}    simt.tma_commit()",
+        f"{indent}    simt.tma_wait(0)",
+        f"{indent}simt.barrier()",
+    ]
+    parameters = f"x: simt.Slice[{dtype!r}, {rank}], out: simt.DisjointSlice[{dtype!r}, {rank}]"
+    return simt_kernel("\n".join(lines), parameters, "block=32, grid_rank=1")
+
+
+# (tile, extents of the array, element type, swizzle)
+TMA_CASES = [
+    ((64,), (210,), "f64", 0), ((8, 16), (20, 36), "f32", 64), ((16, 128), (40, 200), "bf16", 128),
+    ((4, 8, 64), (7, 11, 96), "i8", 64), ((2, 3, 4, 8), (3, 7, 5, 20), "f32", 32),
+    ((2, 1, 3, 2, 16), (3, 2, 4, 3, 24), "f16", 0),
+]  # fmt: skip

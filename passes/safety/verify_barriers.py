@@ -22,6 +22,7 @@ from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.safety.collectives import check_lanes, check_tiles
 from tileopt.passes.safety.divergence import BLOCK_MEETINGS, Divergence
 from tileopt.passes.safety.lanes import ELEMENTS
+from tileopt.passes.safety.pending_registers import check_pending
 from tileopt.passes.safety.races import check_races, guarded_exchange
 from tileopt.passes.tile_kernels import first_collective
 
@@ -41,7 +42,8 @@ class VerifyBarriers(ModulePass):
 
 
 def verify_kernel(kernel: simt.Kernel) -> None:
-    """Verifies one kernel. Raises CompileError with a code `race/...`."""
+    """Verifies one kernel. Raises CompileError with a code `race/...`, or `gpu/pending`."""
+    check_pending(kernel)
     tiles = first_collective(kernel) is not None
     meets = any(isinstance(op, BLOCK_MEETINGS) or _shared(op) for op in kernel.walk())
     if not tiles and not meets and not guarded_exchange(kernel):

@@ -9,7 +9,7 @@ from typing import Any
 import mma_fragments as ptx
 import numpy as np
 import pytest
-from hardware_programs import MMA_ROWS, mma_kernel, mma_name, tcgen05_kernel, wgmma_kernel
+from hardware_programs import MMA_ROWS, TMA_CASES, mma_kernel, mma_name, tcgen05_kernel, tma_kernel, wgmma_kernel
 from kernel_device import Array, Device
 
 from tileopt import simt
@@ -128,6 +128,19 @@ def test_tcgen05(device: Device, rng: np.random.Generator, case: tuple[Any, ...]
     out = device.empty((128, n), np.float32)
     tcgen05_kernel(*case)[1](*map(device.put, given), out)
     close(device.get(out), 2 * (a.astype(np.float64) @ b.astype(np.float64).T), 2e-6)
+
+
+@pytest.mark.parametrize("case", TMA_CASES, ids=lambda c: f"{len(c[0])}d-{c[2]}-{c[3]}")
+def test_tma_of_all_ranks(
+    device: Device, rng: np.random.Generator, case: tuple[tuple[int, ...], tuple[int, ...], str, int]
+) -> None:
+    tile, shape, dtype, swizzle = case
+    device.needs(90)
+    stored = {**ptx.STORED, "f64": np.float64}[dtype]
+    x = rng.integers(-100, 100, shape).astype(stored)
+    out = device.empty(shape, stored)
+    tma_kernel(tile, dtype, swizzle)[simt.cdiv(shape[-1], tile[-1])](device.put(x), out)
+    np.testing.assert_array_equal(device.get(out).astype(np.float64), x.astype(np.float64))
 
 
 # The programs of examples/simt

@@ -147,12 +147,11 @@ def _mma_fragments(threads: list[Thread], asked: Description) -> None:
     lanes = ordered(threads)
     given, m, n, k = words(lanes), int(asked["m"]), int(asked["n"]), int(asked["k"])
     parts: list[Array] = []
-    at = 0
+    at, places = 0, _fragment(lanes, asked["layout_acc"], (m, n))
     shapes = (("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n)))
     for (name, shape), (element, count) in zip(shapes, asked["fragments"], strict=False):
         values = _element_words(given[:, at : at + count], element)
-        places = _fragment(lanes, asked[name], shape)
-        parts.append(_spread(values, places, shape))
+        parts.append(_spread(values, _fragment(lanes, asked[name], shape), shape))
         at += count
     acc_type = asked["fragments"][2][0]
     made = matmul_reference(acc_type)(*parts)

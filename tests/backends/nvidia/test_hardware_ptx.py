@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hardware_programs import MMA_ROWS, mma_kernel, mma_name, tcgen05_kernel, wgmma_kernel
+from hardware_programs import MMA_ROWS, TMA_CASES, mma_kernel, mma_name, tcgen05_kernel, tma_kernel, wgmma_kernel
 
 from tileopt import TileoptError, simt
+from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_mma_shapes import MmaShape
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "examples" / "simt"))
@@ -116,6 +117,16 @@ def test_later_programs(target: str) -> None:
     assert "st.shared::cluster.b32" in ptx and ".reqnctapercluster 4" in ptx
     ptx = made(matrix_transpose, target, x="f16[?,?]", out="f16[?,?]")
     assert "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" in ptx
+
+
+@pytest.mark.parametrize("case", TMA_CASES, ids=lambda c: f"{len(c[0])}d-{c[2]}-{c[3]}")
+def test_tma_of_all_ranks(case: tuple[tuple[int, ...], tuple[int, ...], str, int]) -> None:
+    tile, _, dtype, swizzle = case
+    unit = 128 // DTYPES[dtype].bits
+    spec = f"{dtype}[{', '.join(['?'] * (len(tile) - 1) + [f'?:{unit}'])}]"
+    ptx = made(tma_kernel(tile, dtype, swizzle), "sm_90a", x=spec, out=spec)
+    for word in ("shared::cluster.global.mbarrier::complete_tx::bytes", "global.shared::cta.bulk_group"):
+        assert f"cp.async.bulk.tensor.{len(tile)}d.{word}" in ptx
 
 
 @pytest.mark.parametrize("target", ALL)
