@@ -15,7 +15,17 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
-from tileopt.dialects import simt, simt_atomic, simt_host, simt_thread, simt_warp, tile
+from tileopt.dialects import (
+    gpu_tensor,
+    gpu_warpgroup,
+    gpu_words,
+    simt,
+    simt_atomic,
+    simt_host,
+    simt_thread,
+    simt_warp,
+    tile,
+)
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.analysis.facts import width_of
@@ -33,6 +43,12 @@ if TYPE_CHECKING:
 ELEMENTS = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
 # What needs all lanes of a warp.
 EXCHANGES = (simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce, simt_warp.Elect)
+# Of the hardware's own ops those that a warp issues.
+WARP_OPS = (
+    gpu_words.LdMatrixWords, gpu_words.StMatrixWords, gpu_words.MmaWords, *gpu_warpgroup.WarpgroupOps,
+    gpu_tensor.Tcgen05Alloc, gpu_tensor.Tcgen05Dealloc, gpu_tensor.Tcgen05Load, gpu_tensor.Tcgen05Store,
+    gpu_tensor.Tcgen05Wait,
+)  # fmt: skip
 STEPS_MAX = 2500  # ops run in all
 TRIPS_MAX = 40  # iterations of a loop; what comes after a longer one is taken as unknown
 
@@ -98,7 +114,7 @@ class LaneRun:
             elif op.regions:
                 self.skip(op)
             elif op.name.startswith("gpu."):
-                self.hardware(op)
+                self.hardware(op, mask)
             elif op.results:
                 self.values[op.results[0]] = self.compute(op)
 
@@ -204,8 +220,10 @@ class LaneRun:
         if index is None or length is None or ((index < 0) | (index >= length))[mask].any():
             raise Stop
 
-    def hardware(self, op: Operation) -> None:
+    def hardware(self, op: Operation, mask: Mask) -> None:
         """An op of the hardware's own: whatever it did, and whoever met at it, is not followed."""
+        if isinstance(op, WARP_OPS):
+            self.to.exchange(op, mask)
         if op.has_trait(MemoryWriteEffect):
             self.to.forget()
         for result in op.results:

@@ -1,7 +1,7 @@
 """Registers that an instruction still writes: what `wgmma` or `tcgen05.ld` gives is read behind its wait only.
 
-The values are followed through loops and branches. Until the wait an accumulator may be that of a further product, which
-the hardware does in order.
+The values are followed through loops and branches. Until the wait an accumulator may be that of a further product,
+which the hardware does in order.
 """
 
 from __future__ import annotations

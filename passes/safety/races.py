@@ -22,7 +22,7 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import DYNAMIC_SHARED, KernelOp
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.safety.divergence import Divergence
-from tileopt.passes.safety.lanes import ELEMENTS, EXCHANGES, LaneRun, Stop, linear
+from tileopt.passes.safety.lanes import ELEMENTS, EXCHANGES, WARP_OPS, LaneRun, Stop, linear
 from tileopt.passes.safety.launches import Launch, small_launches
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_races(kernel: KernelOp, divergence: Divergence) -> None:
 
 def guarded_exchange(kernel: KernelOp) -> bool:
     """Whether lanes do something together under a condition or in a loop."""
-    meets = (*EXCHANGES, simt_warp.SyncWarp)
+    meets = (*EXCHANGES, *WARP_OPS, simt_warp.SyncWarp)
     return any(isinstance(op, meets) and op.parent_op() is not kernel for op in kernel.walk())
 
 

@@ -102,8 +102,9 @@ FAULTS = {
     ),
     "lanes that have ended": (
         f"""
-        if simt.lane_index() == 31:
-            return
+        if simt.thread_index() < len(out):
+            if simt.lane_index() == out[simt.thread_index()] + 31:
+                return
         tile = simt.shared((16, 16), 'f16')
         words = simt.ldmatrix(tile, (simt.lane_index() % 8, 0))  #!
         {USE}
