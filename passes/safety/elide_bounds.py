@@ -15,13 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.diagnostics import BoundsError, location_of
-from tileopt.dialects.kernel import CHECKS, REQUIRES
+from tileopt.dialects.kernel import CHECKS, REQUIRES, KernelOp
 from tileopt.dialects.simt_thread import CheckIndex
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
@@ -54,12 +54,12 @@ class ElideBounds(ModulePass):
                 _mark_by_contract(kernel, found)
 
 
-def _mark_by_contract(kernel: simt.Kernel, found: list[Element]) -> None:
+def _mark_by_contract(kernel: KernelOp, found: list[Element]) -> None:
     """Marks as `launch` what is proved by the relations that each launch is checked for alone."""
     required = kernel.attributes.get(REQUIRES)
     if required is None or not any(e.bounds is not None and e.bounds.outcome is Outcome.PROVED for e in found):
         return
-    del kernel.attributes[REQUIRES]
+    kernel.attributes[REQUIRES] = ArrayAttr([])
     try:
         facts = analyse(kernel)
         for element in found:
