@@ -128,6 +128,9 @@ CASES = {
     "each bit": C(
         "s, b = simt.shared(32), simt.ballot(n > 0)\nwhile b != 0:\n    s[simt.ffs(b) - 1] = 1.0\n    b &= b - 1"
     ),
+    "each bit but the last": C(
+        "s, b = simt.shared(31), simt.ballot(n > 0)\nwhile b != 0:\n    s[simt.ffs(b) - 1] = 1.0  #!\n    b &= b - 1"
+    ),
     "a bit that may not be there": C("s = simt.shared(32)\nv = s[simt.ffs(simt.ballot(n > 0)) - 1]  #!"),
     "highest bit": C("s = simt.shared(64)\nif n > 0:\n    v = s[63 - simt.clz(n)]"),
     "highest bit of 0": C("s = simt.shared(64)\nif n >= 0:\n    v = s[63 - simt.clz(n)]  #!"),
