@@ -30,9 +30,10 @@ from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
-from tileopt.passes.intervals import Order
+from tileopt.passes.intervals import Order as TextOrder
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, store_bytes
+from tileopt.passes.schedule.block_order import Order
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
@@ -101,7 +102,8 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
     slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
     if slots < 2:
         return False
-    turns = make_persistent(kernel, budget.blocks, [s.load for bulk in found for s in bulk.streams])
+    order = Order([s.load for bulk in found for s in bulk.streams], [bulk.loop for bulk in found])
+    turns = make_persistent(kernel, budget.blocks, order)
     # What each turn loads before its loops has one slot: its memory is what a staged tile would take.
     before = bulk_loop(turns, find_streams(turns), target)
     if before is not None:
@@ -262,7 +264,7 @@ def staged_bytes(type_: Attribute) -> int:
 def _elsewhere(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream]) -> int:
     """Bytes of shared memory that others need while the loop runs: staged tiles and other loops' channels that live
     then, and the way of a computed operand to its product."""
-    order = Order(kernel)
+    order = TextOrder(kernel)
     during = order.of(loop)
     own = {s.stage for s in streams}
     total = crossing = 0
