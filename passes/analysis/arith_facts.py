@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from tileopt.dialects.simt_warp import LaneMask
 from tileopt.passes.analysis.affine import ONE, Expr
 from tileopt.passes.analysis.division_facts import quotient, unsigned_quotient
 from tileopt.passes.analysis.facts import Handler, KernelFacts, RangeOf, width_of
@@ -238,6 +239,14 @@ def _index_cast(facts: KernelFacts, op: Operation) -> None:
         (_truncate if target < source else _extend_signed)(facts, op)
 
 
+def _lacks_a_bit(mask: SSAValue) -> bool:
+    """Whether a mask of lanes is at most that of the lanes before or behind this one."""
+    op = mask.owner
+    if isinstance(op, arith.AndIOp):
+        return any(map(_lacks_a_bit, op.operands))
+    return isinstance(op, LaneMask) and op.kind.data in ("lt", "gt")
+
+
 def _count_bits(facts: KernelFacts, op: Operation) -> None:
     """How many bits are 1, or 0 before or behind the last 1: as many as there are only where none is 1."""
     result = op.results[0]
@@ -245,7 +254,8 @@ def _count_bits(facts: KernelFacts, op: Operation) -> None:
     if width < 8:
         facts.unknown(result, "unknown", op)
         return
-    facts.function(op, lambda _: Interval(0, width))
+    most = width - isinstance(op, math.CtPopOp) * _lacks_a_bit(op.operands[0])
+    facts.function(op, lambda _: Interval(0, most))
     found = facts.expr(result)
     (symbol,) = found.symbols()
     if not symbol.guarded and not isinstance(op, math.CtPopOp):

@@ -123,6 +123,10 @@ CASES = {
     ),
     # Bits
     "number of bits": C("s = simt.shared(33)\nv = s[simt.popc(simt.ballot(n > 0))] + s[simt.clz(simt.u32(n))]"),
+    "place among lanes": C("s = simt.shared(32)\nv = s[simt.popc(simt.ballot(n > 0) & simt.lane_mask('lt'))]"),
+    "place among lanes, this one too": C(
+        "s = simt.shared(32)\nv = s[simt.popc(simt.ballot(n > 0) & simt.lane_mask('le'))]  #!"
+    ),
     "first bit": C("s = simt.shared(33)\nv = s[simt.ffs(simt.u32(n))]"),
     "number of bits in too little": C("s = simt.shared(32)\nv = s[simt.popc(simt.ballot(n > 0))]  #!"),
     "each bit": C(
