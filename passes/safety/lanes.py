@@ -44,7 +44,7 @@ ELEMENTS = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.Atomi
 # What needs all lanes of a warp.
 EXCHANGES = (simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce, simt_warp.Elect)
 # Of the hardware's own ops those that a warp issues.
-WARP_OPS = (
+WARP_OPS: tuple[type[Operation], ...] = (
     gpu_words.LdMatrixWords, gpu_words.StMatrixWords, gpu_words.MmaWords, *gpu_warpgroup.WarpgroupOps,
     gpu_tensor.Tcgen05Alloc, gpu_tensor.Tcgen05Dealloc, gpu_tensor.Tcgen05Load, gpu_tensor.Tcgen05Store,
     gpu_tensor.Tcgen05Wait,

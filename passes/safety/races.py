@@ -62,7 +62,7 @@ def check_races(kernel: KernelOp, divergence: Divergence) -> None:
 
 def guarded_exchange(kernel: KernelOp) -> bool:
     """Whether lanes do something together under a condition or in a loop."""
-    meets = (*EXCHANGES, *WARP_OPS, simt_warp.SyncWarp)
+    meets: tuple[type[Operation], ...] = (*EXCHANGES, *WARP_OPS, simt_warp.SyncWarp)
     return any(isinstance(op, meets) and op.parent_op() is not kernel for op in kernel.walk())
 
 
