@@ -6,6 +6,7 @@ Nothing is imported or initialised before the first use. Every failure is a Devi
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -204,6 +205,18 @@ class Arguments(Protocol):
     def params(self) -> int: ...
 
 
+@lru_cache(maxsize=1)
+def _launch_address() -> int | None:
+    """Where cuLaunchKernel lies in memory."""
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        return ctypes.cast(library.cuLaunchKernel, ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
+
+
 class Function:
     """One kernel, loaded in one device's context."""
 
@@ -226,6 +239,12 @@ class Function:
                 call("reserve shared memory", "cuFuncSetAttribute", self._handle, limit, shared_bytes)
         self._launch: Callable[..., Any] = cu.cuLaunchKernel
         self._streams: dict[int, Any] = {}
+
+    @property
+    def native_launch(self) -> tuple[int, int, int, int] | None:
+        """The addresses of cuLaunchKernel and of the kernel, threads of a block, shared bytes; None without libcuda."""
+        address = _launch_address()
+        return None if address is None else (address, int(self._handle), self.threads, self.shared_bytes)
 
     def launch(self, arguments: Arguments, grid: tuple[int, int, int], stream: int) -> None:
         """Queues the kernel on a stream."""

@@ -10,9 +10,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tileopt.backends.runtime import binding, defaults, moves, order, recording, streams
+from tileopt.backends.runtime import binding, defaults, fast_plan, moves, order, recording, streams
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
+from tileopt.backends.runtime.fast_plan import GRIDS_MAX, USES, FastPlan
 from tileopt.backends.runtime.grid import Grid, normalise
 from tileopt.backends.runtime.moves import MOVED
 from tileopt.backends.runtime.plan import ArgumentBuffer, Plan
@@ -40,6 +41,7 @@ class Dispatcher:
         self._fingerprint = definition.fingerprint
         self._state = _State(definition.fingerprint(), Planner(definition))
         self._states = {self._state.fingerprint: self._state}
+        self._fast: FastPlan | None = None  # of the plan that was used last
 
     def launch(
         self,
@@ -50,8 +52,12 @@ class Dispatcher:
         target: Target | str | None = None,
     ) -> None:
         """Runs the kernel over the grid. Raises LaunchError, or CompileError and its kin the first time."""
-        state = self._state
         fingerprint = self._fingerprint()
+        fast = self._fast
+        if fast is not None and fast.fingerprint is fingerprint and stream is None and target is None and not kwargs:
+            if self._launch_fast(fast, grid, args):
+                return
+        state = self._state
         if fingerprint is not state.fingerprint:
             state = self._switch(fingerprint)
         flat = (*args, *kwargs.values()) if kwargs else args
@@ -89,6 +95,9 @@ class Dispatcher:
             plan.check_grid(extents)
         if plan.conditions:
             self._check_conditions(plan, flat, extents)
+        plan.uses += 1
+        if plan.uses >= USES and not kwargs and target is None:
+            self._remember(entry, plan, flat, extents, fingerprint)
         if recording.noting and recording.is_open():
             state.planner.note(entry, flat, plan, extents, stream or streams.current_stream())
         buffer = plan.buffer()
@@ -111,6 +120,54 @@ class Dispatcher:
             if (stream is not None or streams.active) and plan.stream_of is not None:
                 self._keep_alive(plan, handle, flat)
         plan.free.append(buffer)
+
+    def _launch_fast(self, fast: FastPlan, grid: Any, args: tuple[Any, ...]) -> bool:
+        """Launches if the arguments are like those of the plan that was used last, and nothing else wants to know."""
+        if recording.noting or streams.active or fast.generation != defaults.generation:
+            return False
+        if MOVED and any(id(value) in MOVED for value in args):
+            return False
+        # True and 2.0 would be found among grids as 1 and 2 are.
+        if type(grid) is int:
+            extents = (grid, 1, 1)
+        elif type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int:
+            extents = (grid[0], 1, 1)
+        elif type(grid) is tuple and 2 <= len(grid) <= 3 and all(type(n) is int for n in grid):
+            extents = normalise(grid)
+        else:
+            return False
+        plan = fast.plan
+        if extents not in fast.grids:
+            return False
+        handle = 0
+        if plan.device != HOST:
+            handle = plan.stream_of() if plan.stream_of is not None else 0
+            if order.active or (handle and order.wanted):
+                return False
+        buffer = plan.buffer()
+        done = fast.match(fast.table(buffer), *extents, handle, *args)
+        if done:
+            if plan.maps:
+                words = buffer.words
+                plan.write_maps(buffer, [words[slot] for slot in plan.pointer_slots])
+            if done == 2 or plan.native_launch is None:
+                plan.run(buffer, extents, handle)
+        plan.free.append(buffer)
+        return done != 0
+
+    def _remember(self, entry: Entry, plan: Plan, flat: Sequence[Any], grid: Grid, fingerprint: str) -> None:
+        """The next launch tries this plan's short cut first."""
+        fast = plan.fast
+        if fast is None or fast.generation != defaults.generation or fast.fingerprint is not fingerprint:
+            if plan.uses > USES and fast is None:
+                return  # it has none
+            fast = plan.fast = fast_plan.make(entry, plan, flat, fingerprint, defaults.generation)
+        if fast is not None:
+            if len(fast.grids) >= GRIDS_MAX:
+                fast.grids.clear()
+            if all(type(n) is int for n in grid):
+                fast.grids.add(grid)
+            self._fast = fast
 
     def _switch(self, fingerprint: str) -> _State:
         """The kernel's source, a helper's or a captured constant has changed, or changed back."""

@@ -67,7 +67,7 @@ def inspect(array: AnyArray) -> ArrayInfo:
 
 
 @lru_cache(maxsize=1)
-def _head_is_known() -> bool:
+def head_is_known() -> bool:
     import platform
 
     if platform.python_implementation() != "CPython":
@@ -98,4 +98,4 @@ def reader(kind: type) -> Reader:
 
     if issubclass(kind, np.ma.MaskedArray):
         return Reader("numpy", _refuse_masked, _refuse_masked)
-    return Reader("numpy", _key if _head_is_known() else _slow_key, inspect)
+    return Reader("numpy", _key if head_is_known() else _slow_key, inspect)

@@ -16,6 +16,7 @@ from tileopt.dialects.contracts import Parameter, ParamKind
 
 if TYPE_CHECKING:
     from tileopt.backends.runtime.conditions import Condition
+    from tileopt.backends.runtime.fast_plan import FastPlan
 
 _WIDTH = {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 8, "d": 8}
 
@@ -29,7 +30,7 @@ class ArgumentBuffer:
     `map_slots`: the arguments that are tensor maps, which lie apart; `maps` are their bytes.
     """
 
-    __slots__ = ("_far", "_memory", "_pointers", "address", "maps", "params", "views", "words")
+    __slots__ = ("_far", "_memory", "_pointers", "address", "fast", "maps", "params", "views", "words")
 
     def __init__(self, template: bytes, map_slots: Sequence[int] = ()) -> None:
         count = max(1, len(template) // 8)
@@ -42,6 +43,7 @@ class ArgumentBuffer:
         self._pointers = (ctypes.c_uint64 * count)(*(self.address + 8 * i for i in range(count)))
         self.params = ctypes.addressof(self._pointers)
         self.maps: list[memoryview] = []
+        self.fast: tuple[object, int, object] | None = None  # a short cut, the address of its table, what that keeps
         if map_slots:
             self._far = ctypes.create_string_buffer(MAP_BYTES * len(map_slots) + 64)
             begin = -ctypes.addressof(self._far) % 64
@@ -158,6 +160,9 @@ class Plan:
     condition_scalars: tuple[tuple[str, int], ...]
     map_slots: tuple[int, ...] = ()
     maps: tuple[MapWrite, ...] = ()
+    native_launch: tuple[int, int, int, int] | None = None  # see `fast_match`: words 8 to 11 of its table
+    uses: int = 0
+    fast: FastPlan | None = None
     free: list[ArgumentBuffer] = field(default_factory=list)
     apart: set[tuple[int, int, int]] = field(default_factory=set)
 

@@ -206,6 +206,7 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         check_grid=_grid_check(artifact, on_gpu),
         device=device,
         stream_of=current_stream_of([b.reader.name for b, _ in arrays], device) if on_gpu else None,
+        native_launch=getattr(getattr(run, "__self__", None), "native_launch", None) if on_gpu else None,
         of_torch=any(b.reader.name == "torch" for b, _ in arrays),
         waits=tuple({info.stream for _, info in arrays if info.stream is not None}) if on_gpu else (),
         conditions=tuple(compile_condition(text) for text in artifact.conditions),

@@ -41,12 +41,12 @@ class Scalar:
         return ScalarSpec(self.dtype, 1 if self.key is None else DIVISOR[int(value) & 15])
 
 
-_F32_LIMIT = 3.4028235677973366e38  # from here on a float rounds to f32's infinity
+F32_LIMIT = 3.4028235677973366e38  # from here on a float rounds to f32's infinity
 
 
 def _in_f32(value: Any) -> float:
     """The value as it is: writing one that is too large would quietly give infinity."""
-    if -_F32_LIMIT < value < _F32_LIMIT or value != value or value in (float("inf"), float("-inf")):
+    if -F32_LIMIT < value < F32_LIMIT or value != value or value in (float("inf"), float("-inf")):
         return float(value)
     raise OverflowError
 

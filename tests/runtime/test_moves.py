@@ -90,9 +90,11 @@ def test_a_moved_array_that_dies_after_its_identity_was_moved_again() -> None:
         tileopt.move(array)
         with pytest.raises(OwnershipError):
             tileopt.move(array)
+    last = id(array)
+    assert last in MOVED
     del array
     gc.collect()
-    assert not MOVED
+    assert last not in MOVED
 
 
 def test_consuming_functions() -> None:
