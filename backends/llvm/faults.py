@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RECORD_WORDS = 8
 ERROR = "%error"  # the record's address, the kernel's last argument
 _ACCESSES = (ElementLoad, ElementStore, AtomicRmw, AtomicCas)
-_TILES = (simt.FragmentLoad, simt.FragmentStore, gpu.CpAsync)
+_TILES = (simt.FragmentLoad, simt.FragmentStore, simt.FragmentAtomic, gpu.CpAsync)
 
 
 def tested_axes(op: Operation) -> tuple[int, ...]:

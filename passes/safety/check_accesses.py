@@ -18,7 +18,7 @@ from tileopt.dialects.bounds import CLAIMED, BoundsAttr, Outcome, axes_attribute
 from tileopt.dialects.kernel import RECORDED
 from tileopt.dialects.target import target_of
 
-_TILES = (simt.FragmentLoad, simt.FragmentStore, gpu.CpAsync)
+_TILES = (simt.FragmentLoad, simt.FragmentStore, simt.FragmentAtomic, gpu.CpAsync)
 _ELEMENTS = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
 
 

@@ -46,6 +46,12 @@ def two_products(a: tile.In, c: tile.Out):
 
 
 @tile.kernel
+def scattered(x: tile.In, at: tile.In, out: tile.Out):
+    i = tile.bid(0)
+    tile.store(tile.unchecked(out), tile.item(tile.load(at, i, 1)), tile.load(x, i, 32))  # here, there
+
+
+@tile.kernel
 def tile_by_two_blocks(x: tile.In, out: tile.Out):
     i = tile.bid(0)
     tile.store(out, i // 2, tile.load(x, i, 32))  # here, there
@@ -107,6 +113,13 @@ def run_product(k: Any) -> None:
 
 
 CASES: dict[str, tuple[str, Any, dict[str, Any], Callable[[Any], None], tuple[str, ...]]] = {
+    "two blocks store a tile where nobody proved that they do not": (
+        "race/between-blocks",
+        scattered,
+        {},
+        lambda k: k[4](floats(128), np.array([2, 0, 3, 2], np.int64), np.empty(128, np.float32)),
+        ("of block (0, 0, 0) writes out[64]", "of block (3, 0, 0) writes it"),
+    ),
     "two blocks store a tile": (
         "race/between-blocks",
         tile_by_two_blocks,
@@ -179,6 +192,12 @@ def test_a_planted_fault(name: str) -> None:
     fresh = tile.kernel(kernel.function)  # compiled anew, by this pipeline
     with pipeline(**changes):
         finds(code, kernel, lambda: launch(fresh), *words)
+
+
+def test_scattered_tiles_may_be_right() -> None:
+    x, out = floats(128), np.zeros(128, np.float32)
+    scattered[4](x, np.array([2, 0, 3, 1], np.int64), out)
+    np.testing.assert_array_equal(out.reshape(4, 32), x.reshape(4, 32)[[1, 3, 0, 2]])
 
 
 @pytest.mark.parametrize("kernel", [product, two_products, through_the_array, square], ids=lambda k: k.name)

@@ -23,7 +23,7 @@ from tileopt.dialects.simt import Kernel
 LOG = RECORD_WORDS  # the log's words: address of the records, how many there are, how many fit, what to call then
 WORDS = LOG + 4
 
-_TILES = (simt.FragmentLoad, simt.FragmentStore)
+_TILES = (simt.FragmentLoad, simt.FragmentStore, simt.FragmentAtomic)
 
 
 class Recording(CpuEmitter):
@@ -141,7 +141,7 @@ write:
 }}}}"""
 
 
-def _test_tile(emitter: Emitter, op: simt.FragmentLoad | simt.FragmentStore) -> None:
+def _test_tile(emitter: Emitter, op: simt.FragmentLoad | simt.FragmentStore | simt.FragmentAtomic) -> None:
     """Whether a tile is inside along the axes where it was taken to be; its end that is outside, where one is."""
     view, shape = emitter.view(op.view), simt.shape_of(op.shape)
     for number, axis in enumerate(claimed_axes(op)):

@@ -181,6 +181,11 @@ def _fragment_store(op: simt.FragmentStore) -> Effects:
     return Effects((Touch(op.view, Kind.WRITE, where),))
 
 
+def _fragment_atomic(op: simt.FragmentAtomic) -> Effects:
+    where = Spread(op.layout_over(op.value.type), op.offsets, once=True)
+    return Effects((Touch(op.view, Kind.UPDATE, where),))
+
+
 def _shared_load(op: simt.SharedLoad) -> Effects:
     assert isinstance(op.source.type, BufferType)
     layout = simt.fragment_layout(op.layout, op.source.type.get_shape(), op.result.type)
@@ -219,6 +224,7 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     Fence: lambda op: Effects(fence=True),
     simt.FragmentLoad: _fragment_load,
     simt.FragmentStore: _fragment_store,
+    simt.FragmentAtomic: _fragment_atomic,
     simt.SharedLoad: _shared_load,
     simt.SharedStore: _shared_store,
     simt.Dot: _dot,

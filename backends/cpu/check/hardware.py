@@ -23,7 +23,7 @@ from tileopt.backends.cpu.check.effects import (
     Touch,
     Whole,
 )
-from tileopt.dialects import gpu_mbarrier, gpu_tensor, gpu_tma, gpu_warpgroup, gpu_words
+from tileopt.dialects import gpu, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_warpgroup, gpu_wgmma, gpu_words
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.gpu_scopes import WARPGROUP
 from tileopt.dialects.tile_types import BufferType
@@ -81,8 +81,8 @@ def _tma_store(op: gpu_tma.TmaStore) -> Effects:
     return Effects((read, written), after=((Order.RELEASE, STORES),), copy=TO_ARRAYS)
 
 
-def _wgmma(op: gpu_warpgroup.WgmmaWords) -> Effects:
-    operands = [op.b] if op.a is None else [op.a, op.b]
+def _wgmma(op: gpu_warpgroup.WgmmaWords | gpu_wgmma.Wgmma) -> Effects:
+    operands = [v for v in (op.a, op.b) if v is not None and isinstance(v.type, BufferType)]
     return Effects(tuple(Touch(v, Kind.READ, Whole(_shape(v), every=WARPGROUP)) for v in operands))
 
 
@@ -112,6 +112,8 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     gpu_tma.TmaStore: _tma_store,
     gpu_tma.TmaWait: lambda op: Effects(after=((Order.ACQUIRE, STORES),)),
     gpu_warpgroup.WgmmaWords: _wgmma,
+    gpu_wgmma.Wgmma: _wgmma,
+    gpu.MmaSync: lambda op: Effects(meeting=Meeting.LANES),
     gpu_tensor.Tcgen05Alloc: _alloc,
     gpu_tensor.Tcgen05Mma: _tcgen05,
     gpu_tensor.Tcgen05Commit: _commit,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import Operation
+from xdsl.traits import Pure
 
 from tileopt.backends.cpu import requests
 from tileopt.backends.cpu.check.effects import EFFECTS
@@ -37,7 +40,14 @@ def test_every_op_of_the_hardware_is_known() -> None:
     assert not {op.name for op in set(requests.HARDWARE) - known}
 
 
-def test_every_meeting_and_every_atomic_is_known() -> None:
+def test_every_op_of_threads_is_known() -> None:
     assert {*MEETINGS, *AtomicOps} <= set(EFFECTS)
-    loads_and_stores = {simt.FragmentLoad, simt.FragmentStore, simt.SharedLoad, simt.SharedStore, simt.Dot}
-    assert loads_and_stores <= set(EFFECTS)
+    touching = {op for op in simt.SimtOps if _takes_memory(op) and not op.has_trait(Pure)}
+    assert len(touching) > 8 and touching <= set(EFFECTS), touching - set(EFFECTS)
+
+
+def _takes_memory(op: type[Operation]) -> bool:
+    """Whether an operand may be an array or a buffer."""
+    definition: Any = op.get_irdl_definition()  # type: ignore[attr-defined]
+    bases = [str(operand.constr) for _, operand in definition.operands]
+    return any("ViewType" in text or "BufferType" in text for text in bases)
