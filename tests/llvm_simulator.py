@@ -16,6 +16,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from mma_fragments import formulas
 
 Array = np.ndarray[Any, Any]
 
@@ -30,48 +31,6 @@ PTX_TYPES = {
 REGION = 1 << 40  # arrays lie this far apart
 SHARED = 1 << 60
 NOBODY, SEVERAL = -1, -2
-
-# "Matrix Fragments for mma.*": (i, groupID, threadID_in_group) -> (row, column), by (m, n, k) and an operand's bits.
-Formula = Callable[[int, int, int], tuple[int, int]]
-
-
-def _pairs(i: int, g: int, t: int) -> tuple[int, int]:
-    return (g if i < 2 else g + 8), t * 2 + (i & 1)
-
-
-FORMULAS: dict[tuple[int, int, int, int], dict[str, Formula]] = {
-    (16, 8, 8, 16): {
-        "a": lambda i, g, t: (g if i < 2 else g + 8, t * 2 + (i & 1)),
-        "b": lambda i, g, t: (t * 2 + i, g),
-        "acc": _pairs,
-    },
-    (16, 8, 16, 16): {
-        "a": lambda i, g, t: (
-            g if 0 <= i < 2 or 4 <= i < 6 else g + 8,
-            t * 2 + (i & 1) if i < 4 else t * 2 + (i & 1) + 8,
-        ),
-        "b": lambda i, g, t: (t * 2 + (i & 1) if i < 2 else t * 2 + (i & 1) + 8, g),
-        "acc": _pairs,
-    },
-    (16, 8, 32, 8): {
-        "a": lambda i, g, t: (
-            g if 0 <= i < 4 or 8 <= i < 12 else g + 8,
-            t * 4 + (i & 3) if i < 8 else t * 4 + (i & 3) + 16,
-        ),
-        "b": lambda i, g, t: (t * 4 + (i & 3) if i < 4 else t * 4 + (i & 3) + 16, g),
-        "acc": _pairs,
-    },
-    (8, 8, 16, 8): {
-        "a": lambda i, g, t: (g, t * 4 + i),
-        "b": lambda i, g, t: (t * 4 + i, g),
-        "acc": lambda i, g, t: (g, t * 2 + i),
-    },
-    (8, 8, 4, 64): {
-        "a": lambda i, g, t: (g, t),
-        "b": lambda i, g, t: (t, g),
-        "acc": lambda i, g, t: (g, t * 2 + (i & 1)),
-    },
-}
 
 
 class Fault(Exception):
@@ -624,7 +583,7 @@ def _mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]
     assert found is not None
     m, n, k = (int(x) for x in found.groups()[:3])
     operand, result = PTX_TYPES[found[5]], PTX_TYPES[found[4]]
-    formulas = FORMULAS[m, n, k, 8 * np.dtype(operand).itemsize]
+    held = formulas(m, n, k, 8 * np.dtype(operand).itemsize)
     kinds = {"a": (parts[1], operand, (m, k)), "b": (parts[2], operand, (k, n)), "acc": (parts[3], result, (m, n))}
     registers = {
         role: np.ascontiguousarray(np.concatenate([_bytes(names[w]) for w in _list(text)], axis=1)).view(dtype)
@@ -638,11 +597,11 @@ def _mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]
             tiles[role] = np.zeros(shape, wide)
             for lane in range(32):
                 for i in range(registers[role].shape[1]):
-                    tiles[role][formulas[role](i, lane >> 2, lane % 4)] = registers[role][first + lane, i]
+                    tiles[role][held[role](i, lane >> 2, lane % 4)] = registers[role][first + lane, i]
         total = (tiles["acc"] + tiles["a"] @ tiles["b"]).astype(result)
         for lane in range(32):
             for i in range(out.shape[1]):
-                out[first + lane, i] = total[formulas["acc"](i, lane >> 2, lane % 4)]
+                out[first + lane, i] = total[held["acc"](i, lane >> 2, lane % 4)]
     data = out.view(np.uint8)
     size = data.shape[1] // len(_list(parts[0]))
     return [data[:, i * size : (i + 1) * size] for i in range(len(_list(parts[0])))]

@@ -66,6 +66,13 @@ OPERANDS: dict[tuple[str, int], tuple[Formula, Formula]] = {
     ),
 }
 
+
+def formulas(m: int, n: int, k: int, bits: int) -> dict[str, Formula]:
+    """The formulas of a, b and the accumulator, by m, n, k and the bits of an operand's element."""
+    a, b = OPERANDS[f"m{m}n{n}k{k}", bits]
+    return {"a": a, "b": b, "acc": ACC[m]}
+
+
 STORED: dict[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "f32": np.float32, "f64": np.float64,
     "i8": np.int8, "u8": np.uint8, "i4": np.int8, "u4": np.uint8, "i32": np.int32,

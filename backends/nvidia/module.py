@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import SSAValue
 
@@ -22,6 +24,7 @@ from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
 # From these driver and PTX limits on, ptxas would refuse what no user can read.
 PARAMETER_BYTES = 4096
+PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters runs
 EXTENT = "range(i64 0, 9223372036854775807)"
 
 
@@ -168,6 +171,14 @@ def _check_limits(emitter: Emitter, target: Target) -> None:
             f"{target.name} has no clusters of blocks",
             location=location_of(kernel),
             help="compile for sm_90 or later, or drop cluster=",
+        )
+    cluster = kernel.attributes.get(CLUSTER)
+    if isinstance(cluster, DenseArrayBase) and prod(cluster.get_values()) > PORTABLE_CLUSTER:
+        raise TargetError(
+            "target/cluster",
+            f"a cluster of {prod(cluster.get_values())} blocks, {target.name} promises {PORTABLE_CLUSTER}",
+            location=location_of(kernel),
+            help="make the cluster smaller",
         )
     if not 0 < emitter.threads <= target.max_threads:
         raise TargetError(

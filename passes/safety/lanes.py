@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 
 ELEMENTS = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
 # What needs all lanes of a warp.
-EXCHANGES = (simt_warp.Shuffle, simt_warp.Vote, simt_warp.Match, simt_warp.WarpReduce, simt_warp.Elect)
+EXCHANGES: tuple[type[Operation], ...] = (
+    simt_warp.Shuffle,
+    simt_warp.Vote,
+    simt_warp.Match,
+    simt_warp.WarpReduce,
+    simt_warp.Elect,
+)
 # Of the hardware's own ops those that a warp issues.
 WARP_OPS: tuple[type[Operation], ...] = (
     gpu_words.LdMatrixWords, gpu_words.StMatrixWords, gpu_words.MmaWords, *gpu_warpgroup.WarpgroupOps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from llvm_simulator import FORMULAS
+from mma_fragments import formulas
 
 from tileopt.backends.nvidia.atoms.fma import FMA
 from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MMA_SYNC
@@ -24,7 +24,7 @@ def placed(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
 @pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
 @pytest.mark.parametrize("role", ["a", "b", "acc"])
 def test_fragment_is_the_manuals(atom: Atom, role: str) -> None:
-    formula = FORMULAS[(*atom.shape, DTYPES[atom.a].bits)][role]
+    formula = formulas(*atom.shape, DTYPES[atom.a].bits)[role]
     got = placed(atom.fragments[role])
     rows, columns = atom.fragments[role].shape
     assert len(got) == rows * columns == len(set(got.values()))
