@@ -200,5 +200,9 @@ def main(only: str = "") -> None:
     console = Console(width=110)
     if only in "compile":
         compile_times(console)
+    if only in "launches":
+        from benchmarks.launches import launch_costs
+
+        launch_costs(console)
     if only in "interpreter":
         against_the_interpreter(console)
