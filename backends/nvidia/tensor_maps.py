@@ -56,7 +56,8 @@ def _encode(
     kind = getattr(cu.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[slot.dtype]}")
     swizzle = getattr(cu.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{f'{slot.swizzle}B' if slot.swizzle else 'NONE'}")
     # The stride of an axis with one element addresses nothing, and is 0 here.
-    steps = [stride or _UNIT for stride in strides[1:]]
+    # The driver wants some stride of an array of one axis, too, and does not read it.
+    steps = [stride or _UNIT for stride in strides[1:]] or [_UNIT]
     made = driver.call(
         "describe an array to the copy engine",
         "cuTensorMapEncodeTiled",
