@@ -87,12 +87,22 @@ def commit(emitter: Emitter, op: Operation) -> None:
     assembly(emitter, text, "r", f"i32 {address}")
 
 
+def _own_lanes(emitter: Emitter, address: SSAValue) -> str:
+    """The address with the warp's first lane in its upper half: a warp reaches no others."""
+
+    def make() -> str:
+        warp = emitter.assign(f"lshr i32 {emitter.backend.thread_id(emitter)}, 5")
+        return emitter.assign(f"shl i32 {emitter.assign(f'and i32 {warp}, 3')}, 21")
+
+    return emitter.assign(f"or i32 {emitter.scalar(address)}, {emitter.once('tensor lanes', make)}")
+
+
 def load(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Load)
     need(op, Feature.TCGEN05)
     statement = Statement()
     names = [statement.output("i32") for _ in op.words]
-    address = statement.word("i32", emitter.scalar(op.address))
+    address = statement.word("i32", _own_lanes(emitter, op.address))
     text = f"tcgen05.ld.sync.aligned.32x32b.x{len(names)}.b32 {{{', '.join(names)}}}, [{address}];"
     for result, word in zip(op.words, statement.emit(emitter, text, "convergent nounwind", effects=True), strict=True):
         emitter.values[result] = word
@@ -102,7 +112,7 @@ def store(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Store)
     need(op, Feature.TCGEN05)
     statement = Statement()
-    address = statement.word("i32", emitter.scalar(op.address))
+    address = statement.word("i32", _own_lanes(emitter, op.address))
     names = [statement.word("i32", emitter.scalar(w)) for w in op.words]
     text = f"tcgen05.st.sync.aligned.32x32b.x{len(names)}.b32 [{address}], {{{', '.join(names)}}};"
     statement.emit(emitter, text, "convergent nounwind", effects=True)

@@ -82,6 +82,7 @@ def test_tcgen05(target: str, kind: str, types: tuple[str, str]) -> None:
     words = ("alloc", "dealloc", f"mma.cta_group::1.kind::{kind}", "commit", "ld.sync.aligned.32x32b.x64", "wait::ld")
     words += ("st.sync.aligned.32x32b.x64", "wait::st", "fence::before_thread_sync", "fence::after_thread_sync")
     assert all(f"tcgen05.{word}" in ptx for word in words)
+    assert re.search(r"shl\.b32 \s*%r\d+, %r\d+, 21|and\.b32 .*6291456|bfi\.b32", ptx)  # each warp's own lanes
 
 
 def test_tcgen05_elsewhere() -> None:
