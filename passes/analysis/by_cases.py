@@ -28,10 +28,29 @@ def _in_each_case(scope: Scope, known: Sequence[Expr], goal: Expr, depth: int) -
         prover = Prover(more, scope.bounds)
         if prover.contradictory() or prover.nonneg(goal, BUDGET):
             continue
+        # What a quotient or a rest is known to be where it was made is not known where the choice is.
+        unlocked = _unlocked(prover, prover.solved(goal))
+        if unlocked:
+            more += unlocked
+            prover.add(unlocked)
+            if prover.nonneg(goal, BUDGET):
+                continue
         # The chosen value itself may be a choice: say the goal of it.
         if not _in_each_case(scope, more, prover.solved(goal), depth - 1):
             return False
     return True
+
+
+def _unlocked(prover: Prover, goal: Expr) -> list[Expr]:
+    """What is known of the quotients and rests in the goal, since their divisors are."""
+    return [
+        relation
+        for symbol in goal.symbols()
+        if symbol.kind in ("floordiv", "mod", "tdiv", "tmod")
+        for guard, relations in symbol.guarded
+        if all(prover.nonneg(g, BUDGET) for g in guard)
+        for relation in relations
+    ]
 
 
 def cases(symbol: Symbol) -> list[tuple[Expr, ...]]:

@@ -19,10 +19,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tileopt.passes.analysis.affine import ZERO, Expr, Symbol
 from tileopt.passes.analysis.conditions import assumed, single
 from tileopt.passes.analysis.facts import Fact, Handler, KernelFacts, width_of
-from tileopt.passes.analysis.loop_invariants import Found, established, limits
+from tileopt.passes.analysis.loop_invariants import Found, Guess, established, limits
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.analysis.scope import Scope
-from tileopt.passes.analysis.symbols import unwrapped
+from tileopt.passes.analysis.symbols import relate, unwrapped
 
 TRIPS_MAX = 2**63
 
@@ -121,14 +121,16 @@ def _carried(
         fact = facts.unknown(arguments[i], "carried", loop)
         (guesses[i],) = fact.expr.symbols()
     after = walk()
+    held: list[Guess] = []
     if integers:
         better = {
             i: _next(facts, loop, arguments[i], guesses[i], before[i], facts.of(after[i]), counter) for i in integers
         }
         for i in integers:
             facts.assign(arguments[i], better[i])
-        open_ = {i: before[i] for i in integers if width_of(arguments[i].type) != 1 and _is_open(better[i])}
+        open_ = {i: before[i] for i in integers if width_of(arguments[i].type) != 1 and _is_open(better[i], loop)}
         found = established(facts, loop, arguments, open_, guesses, after, walk) if open_ else None
+        held = [] if found is None else found.guesses
         for i in open_:
             if found is None:
                 facts.assign(arguments[i], better[i])
@@ -138,6 +140,9 @@ def _carried(
     for i in integers:
         if i < len(loop.results) and isinstance(loop, scf.ForOp):
             _result(facts, loop, loop.results[i], before[i], facts.of(after[i]))
+            left = facts.of(loop.results[i]).expr
+            own = [s for s in left.symbols() if s.owner is loop]  # what holds here need not hold of others elsewhere
+            relate(tuple(own), [g.fact(left) for g in held if g.number == i])
 
 
 def _narrowed(
@@ -153,17 +158,17 @@ def _narrowed(
     held = [g for g in found.guesses if g.number == index]
     known = limits(held, width_of(argument.type) or 64)
     fact = _next(facts, loop, argument, found.symbols[index], init, facts.of(found.after[index]), counter, known)
-    if _is_open(fact):
+    if _is_open(fact, loop):
         (symbol,) = fact.expr.symbols()
         symbol.relations += [g.fact(fact.expr) for g in held]
     return fact
 
 
-def _is_open(fact: Fact) -> bool:
-    """Whether a carried value is neither the first one, nor told by the loop's counter."""
+def _is_open(fact: Fact, loop: Operation) -> bool:
+    """Whether a value that a loop carries is neither the first one, nor told by the loop's counter."""
     content = fact.expr.content()
     symbol = single(fact.expr.exact_div(content)) if content else None
-    return symbol is not None and symbol.kind == "carried"
+    return symbol is not None and symbol.kind == "carried" and symbol.owner is loop
 
 
 def _next(
@@ -247,16 +252,32 @@ def _while(facts: KernelFacts, op: Operation) -> None:
         passed, stopped = facts.scope(test), Scope(facts.current)
         inner = Scope(passed)
         inner.assume(assumed(facts.expr(test.condition)))
-        stopped.assume(assumed(facts.expr(test.condition), False))
+        ended = assumed(facts.expr(test.condition), False)
+        stopped.assume(ended)
+        left: dict[Symbol, Symbol] = {}
         for value, argument, result in zip(test.args, after.args, op.results, strict=True):
             if width_of(value.type) is not None:
                 fact = facts.of(value)
                 facts.assign(argument, Fact(fact.expr, fact.range.meet(fact.expr.bounds(inner.bounds))))
-                facts.unknown(result, "result", op, fact.range.meet(fact.expr.bounds(stopped.bounds)))
+                last = facts.unknown(result, "result", op, fact.range.meet(fact.expr.bounds(stopped.bounds)))
+                symbol, end = single(fact.expr), single(last.expr)
+                if symbol is not None and symbol.owner is op and end is not None:
+                    left[symbol] = end
+        _hand_on(facts, op, left, ended)
         facts.walk(after, inner)
         return _yielded(after)
 
     _carried(facts, op, before.args, op.arguments, walk, None)
+
+
+def _hand_on(facts: KernelFacts, loop: Operation, left: dict[Symbol, Symbol], ended: Sequence[Expr]) -> None:
+    """What a loop leaves is what it carried when its test failed: `left` says which result is which carried value."""
+    values = {carried: Expr.symbol(result) for carried, result in left.items()}
+    facts_of_all = dict.fromkeys([*ended, *(r for carried in left for r in carried.relations)])
+    for fact in facts_of_all:
+        moved = fact.symbols() & left.keys()
+        if moved and all(facts.invariant(Expr.symbol(s), loop) for s in fact.symbols() - moved):
+            relate(tuple(left[s] for s in moved), [fact.substitute(values)])
 
 
 HANDLERS: dict[type[Operation], Handler] = {scf.IfOp: _if, scf.ForOp: _for, scf.WhileOp: _while}

@@ -121,6 +121,24 @@ CASES = {
         "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    for _ in range(len(x)):\n        v = x[h]  #!\n"
         "        h = h + 1 if h < len(x) else 0"
     ),
+    "where a search ended": C(
+        "lo, hi = 0, len(x)\nwhile lo < hi:\n    mid = (lo + hi) // 2\n    if x[mid] < 1.0:\n        lo = mid + 1\n"
+        "    else:\n        hi = mid\nif lo < len(x):\n    v = x[lo]\nw = x[lo]  #!"
+    ),
+    "where a probe ended": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    while x[h] > 0.0:\n"
+        "        h = (h + 1) % len(x)\n    v = x[h]"
+    ),
+    "where a probe ended, or behind it": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    while x[h] > 0.0:\n"
+        "        h = (h + 1) % len(x)\n    v = x[h + 1]  #!"
+    ),
+    "where a counted probe ended": C(
+        "if len(x) > 0:\n    h = simt.thread_index() % len(x)\n    for _ in range(len(x)):\n"
+        "        if x[h] > 0.0:\n            h = (h + 1) % len(x)\n    v = x[h]"
+    ),
+    "where a count ended": C("j = 0\nwhile j < n:\n    j += 1\nif j <= len(x) and n > 0:\n    v = x[n - 1]"),
+    "where a count did not end": C("j = 0\nwhile j < n:\n    j += 1\nif j <= len(x):\n    v = x[n - 1]  #!"),
     # Bits
     "number of bits": C("s = simt.shared(33)\nv = s[simt.popc(simt.ballot(n > 0))] + s[simt.clz(simt.u32(n))]"),
     "place among lanes": C("s = simt.shared(32)\nv = s[simt.popc(simt.ballot(n > 0) & simt.lane_mask('lt'))]"),
