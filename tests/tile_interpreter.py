@@ -50,11 +50,14 @@ _BINARY: dict[type[Operation], Callable[[Any, Any], Any]] = {
     arith.RemUIOp: operator.mod,
     arith.AndIOp: operator.and_,
     arith.MinSIOp: min,
+    arith.MaxSIOp: max,
+    arith.CeilDivSIOp: lambda a, b: -(-a // b),
     arith.AddfOp: operator.add,
     arith.SubfOp: operator.sub,
     arith.MulfOp: operator.mul,
 }
-_COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+_SIGNED = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+_COMPARE = [*_SIGNED, *(lambda a, b, f=f: f(a % 2**64, b % 2**64) for f in _SIGNED[2:])]
 
 
 @dataclass
@@ -214,7 +217,8 @@ class Interpreter:
             case arith.CmpiOp():
                 self.values[op.result] = _COMPARE[op.predicate.value.data](*values)
             case arith.SelectOp():
-                self.values[op.result] = values[1] if values[0] else values[2]
+                whole = isinstance(values[0], np.ndarray)
+                self.values[op.result] = np.where(*values) if whole else values[1] if values[0] else values[2]
             case arith.IndexCastOp() | arith.ExtUIOp() | arith.ExtSIOp() | arith.TruncIOp():
                 self.values[op.results[0]] = values[0]
             case tile.Bid():
@@ -227,6 +231,10 @@ class Interpreter:
                 self.values[op.result] = values[0]
             case tile.Dim():
                 self.values[op.result] = values[0].shape[op.axis.value.data]
+            case tile.Arange():
+                self.values[op.result] = np.arange(tile_shape(op.result.type)[0])
+            case tile.Broadcast():
+                self.values[op.result] = np.broadcast_to(values[0], tile_shape(op.result.type))
             case tile.Splat():
                 self.values[op.result] = np.full(tile_shape(op.result.type), values[0])
             case tile.Load():
