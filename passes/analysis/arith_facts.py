@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from tileopt.dialects.simt_warp import LaneMask
 from tileopt.passes.analysis.affine import ONE, Expr
 from tileopt.passes.analysis.division_facts import quotient, unsigned_quotient
 from tileopt.passes.analysis.facts import Handler, KernelFacts, RangeOf, width_of
 from tileopt.passes.analysis.ranges import Interval
-from tileopt.passes.analysis.symbols import guard, unwrapped
+from tileopt.passes.analysis.symbols import unwrapped
 
 
 def _constant(facts: KernelFacts, op: Operation) -> None:
@@ -239,33 +238,6 @@ def _index_cast(facts: KernelFacts, op: Operation) -> None:
         (_truncate if target < source else _extend_signed)(facts, op)
 
 
-def _lacks_a_bit(mask: SSAValue) -> bool:
-    """Whether a mask of lanes is at most that of the lanes before or behind this one."""
-    op = mask.owner
-    if isinstance(op, arith.AndIOp):
-        return any(map(_lacks_a_bit, op.operands))
-    return isinstance(op, LaneMask) and op.kind.data in ("lt", "gt")
-
-
-def _count_bits(facts: KernelFacts, op: Operation) -> None:
-    """How many bits are 1, or 0 before or behind the last 1: as many as there are only where none is 1."""
-    result = op.results[0]
-    width = width_of(result.type) or 64
-    if width < 8:
-        facts.unknown(result, "unknown", op)
-        return
-    most = width - isinstance(op, math.CtPopOp) * _lacks_a_bit(op.operands[0])
-    facts.function(op, lambda _: Interval(0, most))
-    found = facts.expr(result)
-    (symbol,) = found.symbols()
-    if not symbol.guarded and not isinstance(op, math.CtPopOp):
-        source = facts.expr(op.operands[0])
-        for some in (source - 1, -source - 1):
-            guard((symbol,), (some,), (Expr.constant(width - 1) - found,))
-        none = facts.symbols.zero(source)
-        guard((symbol,), (source, -source, none - 1), (found - width,))
-
-
 _SCALAR: dict[type[Operation], Handler] = {
     arith.AddiOp: _polynomial(Expr.__add__, Interval.plus),
     arith.SubiOp: _polynomial(Expr.__sub__, Interval.minus),
@@ -292,9 +264,6 @@ _SCALAR: dict[type[Operation], Handler] = {
     arith.ExtUIOp: _extend_unsigned,
     arith.TruncIOp: _truncate,
     arith.IndexCastOp: _index_cast,
-    math.CtPopOp: _count_bits,
-    math.CountLeadingZerosOp: _count_bits,
-    math.CountTrailingZerosOp: _count_bits,
 }
 
 HANDLERS: dict[type[Operation], Handler] = {op: _scalar(handler) for op, handler in _SCALAR.items()}

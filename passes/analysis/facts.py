@@ -232,11 +232,11 @@ def _rests_on_memory(op: Operation) -> bool:
 
 def analyse(kernel: KernelOp, positive: Sizes = NO_SIZES) -> KernelFacts:
     """The facts of a tile or SIMT kernel, in launches where the sizes in `positive` are at least 1."""
-    from tileopt.passes.analysis import arith_facts, control_facts, kernel_facts
+    from tileopt.passes.analysis import arith_facts, bit_facts, control_facts, kernel_facts
     from tileopt.passes.analysis.requirements import required
 
     if not HANDLERS:
-        HANDLERS.update(arith_facts.HANDLERS | control_facts.HANDLERS | kernel_facts.HANDLERS)
+        HANDLERS.update(arith_facts.HANDLERS | bit_facts.HANDLERS | control_facts.HANDLERS | kernel_facts.HANDLERS)
     facts = KernelFacts(kernel, positive)
     block = kernel.body.block
     for index, argument in enumerate(block.args):
