@@ -105,9 +105,9 @@ def test_the_longest_come_first_and_even_out() -> None:
     assert first == sorted(first, reverse=True) and first[0] == 63
     # What each of the blocks that run together has to do in all, a row's length being its number and one.
     work = [sum(i + 1 for i, _, _ in found[start::width]) for start in range(width)]
-    assert max(work) / np.mean(work) < 1.01
+    assert max(work) / np.mean(work) < 1.04
     straight = [sum(64 - n // 16 for n in range(start, 1024, width)) for start in range(width)]
-    assert max(straight) / np.mean(straight) > 1.05
+    assert max(straight) / np.mean(straight) > 1.1
 
 
 @pytest.mark.parametrize(("bound", "longer"), [(SAME, None), (CAUSAL, 0), (FALLING, None), (UNKNOWN, None)])
