@@ -41,7 +41,7 @@ def role_budget(target: Target, warps: int, kernel: tile.Kernel) -> RoleBudget:
 def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:
     """Whether a block with a producer can be launched: ptxas holds each instruction to the registers that all threads
     begin with, whatever `setmaxnreg` gives later."""
-    return widest(kernel, target) <= _launched(target, warps, 1)
+    return max(widest(kernel, target), PRODUCER_REGISTERS) <= _launched(target, warps, 1)
 
 
 def widest(kernel: tile.Kernel, target: Target) -> int:
