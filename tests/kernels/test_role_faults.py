@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 import pytest
 from barrier_model import Fault
@@ -41,7 +41,7 @@ def find(
     return [op for op in ops if isinstance(op, kind) and loop in (None, any(x.is_ancestor(op) for x in hot))]
 
 
-def _inside(loop: scf.ForOp) -> Iterator[Operation]:
+def _inside(loop: scf.ForOp) -> Iterable[Operation]:
     return loop.body.block.walk()
 
 

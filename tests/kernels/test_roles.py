@@ -60,6 +60,11 @@ def test_stores_of_threads() -> None:
         check_gemm(gemm(128, 128, 64, out="bf16[?, ?]"), (128, 128, 64), 2, seed)
 
 
+@pytest.mark.parametrize("tile", [(64, 64, 4), (64, 4, 16), (4, 4, 4)], ids=str)
+def test_tiles_too_narrow_for_the_copy_engine(tile: Tile) -> None:
+    assert "gpu.tma_load" not in str(gemm(*tile))
+
+
 def check_flash(module: ModuleOp, bm: int, bn: int, d: int, causal: bool, trips: int, seed: int) -> None:
     stored: dict[Place, Made] = {}
     for block in range(4):

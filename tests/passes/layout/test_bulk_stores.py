@@ -134,7 +134,8 @@ def test_panel_shapes(shape: Coord, element: str, order: Coord, panel: Coord | N
 
 def test_which_stores_the_engine_may_make() -> None:
     assert may_store(store(stores((64, 64), "bf16", (0, 1))), HOPPER) is not None
-    # A target without the engine; an array that is read, or stored to twice; a vector; rows that the engine cannot take.
+    # A target without the engine; an array that is read, or stored to twice; a vector; rows that the engine cannot
+    # take.
     assert may_store(store(stores((64, 64), "bf16", (0, 1))), get_target("sm_80")) is None
     again = "tile.store %v, %out[%z, %z] : TENSOR, VIEW"
     read = "%w = tile.load %out[%z, %z] : VIEW -> TENSOR"
