@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from attention import attention
 from matmul import matmul
+from rms_norm import rms_norm
 from softmax import softmax
 from vector_add import vector_add
 
@@ -92,57 +93,92 @@ def elementwise() -> Iterator[Row]:
 
 
 def rows() -> Iterator[Row]:
-    for columns in (1024, 4096, 8192, 12345):
+    for columns in (1024, 4096, 8192, 12345, 65536):
         count = (1 << 28) // columns
         x = fresh(count, columns)
         out, theirs, third = poisoned(x), torch.empty_like(x), torch.empty_like(x)
-        width = 1 << (columns - 1).bit_length()
-        warps = max(4, min(16, width // 1024))
+        width, power = -(-columns // 512) * 512, 1 << (columns - 1).bit_length()
+        warps = max(4, min(16, power // 1024))
         rivals: dict[str, Launch] = {
             "tileopt": lambda: softmax[(count,)](x, out, COLUMNS=width),
             "copy": lambda: theirs.copy_(x),
             "torch": lambda: torch.softmax(x, -1, out=theirs),
             "triton": lambda: triton_kernels.softmax[(count,)](
-                x, third, columns, x.stride(0), BLOCK=width, num_warps=warps
+                x, third, columns, x.stride(0), BLOCK=power, num_warps=warps
             ),
         }
-        yield finish(
-            Row(f"softmax {count}x{columns}", "TB/s"), 2 * x.numel() * 4, rivals, out, torch.softmax(x.double(), -1)
-        )
+        reference = torch.softmax(x.double(), -1)
+        yield finish(Row(f"softmax {count}x{columns}", "TB/s"), 2 * x.numel() * 4, rivals, out, reference)
+        del reference
+        weight = fresh(columns)
+        rivals = {
+            "tileopt": lambda: rms_norm[(count,)](x, weight, out, 1e-6, COLUMNS=width),
+            "copy": lambda: theirs.copy_(x),
+            "torch": lambda: F.rms_norm(x, (columns,), weight, 1e-6),
+        }
+        wide = x.double()
+        reference = wide * weight.double() * torch.rsqrt((wide * wide).mean(-1, keepdim=True) + 1e-6)
+        del wide
+        yield finish(Row(f"RMS norm {count}x{columns}", "TB/s"), 2 * x.numel() * 4, rivals, out, reference)
+        del reference
+
+
+SQUARES = tuple((n, n, n) for n in (1024, 2048, 4096, 8192, 16384))
+PRODUCTS = (*SQUARES, (4096, 14336, 4096), (8192, 1024, 8192))
 
 
 def products(quick: bool) -> Iterator[Row]:
-    for n in (2048, 4096) if quick else (1024, 2048, 4096, 8192):
+    for m, n, k in SQUARES[1:3] if quick else PRODUCTS:
         for form in ("NN", "NT"):
-            a = fresh(n, n, dtype=torch.bfloat16)
-            b = fresh(n, n, dtype=torch.bfloat16)
-            if form == "NT":
-                b = b.t()
-            out = poisoned(a)
-            theirs, third = torch.empty_like(out), torch.empty_like(out)
-            bm, bn, bk = 128, 256, 64
-            grid = (tileopt.cdiv(n, bm), tileopt.cdiv(n, bn))
+            yield product(torch.bfloat16, form, m, n, k)
+    for m, n, k in () if quick else SQUARES[2:4]:
+        for form in ("NN", "NT"):
+            yield product(torch.float16, form, m, n, k)
 
-            def by_triton(n: int = n, a: Tensor = a, b: Tensor = b, third: Tensor = third) -> None:
-                triton_kernels.matmul[(n // 128 * (n // 256),)](
-                    a, b, third, n, n, n, a.stride(0), a.stride(1), b.stride(0), b.stride(1), n,
-                    BM=128, BN=256, BK=64, GROUP=8, num_warps=8, num_stages=3,
-                )  # fmt: skip
 
-            rivals: dict[str, Launch] = {
-                "tileopt": lambda: matmul[grid](a, b, out, BM=bm, BN=bn, BK=bk),
-                "cuBLAS": lambda: torch.mm(a, b, out=theirs),
-                "triton": by_triton,
-            }
-            reference = a.double() @ b.double()
-            yield finish(Row(f"bf16 product {form} {n}", "TFLOP/s"), 2.0 * n**3, rivals, out, reference)
-            del reference
+def others(quick: bool) -> Iterator[Row]:
+    """Products of other forms and shapes: both operands transposed, few rows, odd sizes."""
+    for form in ("TN", "TT"):
+        yield product(torch.bfloat16, form, 4096, 4096, 4096)
+    for m in (1, 16, 64, 128):
+        yield product(torch.bfloat16, "NT", m, 8192, 8192, (64, 128, 64))
+    for m, n, k in ((512, 512, 512), (4095, 4095, 4095), (4097, 4097, 4097), (1000, 3000, 5000)):
+        yield product(torch.bfloat16, "NN", m, n, k, (128, 128, 64) if m < 2000 else (128, 256, 64))
+
+
+def product(dtype: torch.dtype, form: str, m: int, n: int, k: int, tiles: tuple[int, int, int] = (128, 256, 64)) -> Row:
+    """`form`: N for an operand that lies row by row, T for one that is transposed."""
+    a = fresh(k, m, dtype=dtype).t() if form[0] == "T" else fresh(m, k, dtype=dtype)
+    b = fresh(n, k, dtype=dtype).t() if form[1] == "T" else fresh(k, n, dtype=dtype)
+    out = torch.full((m, n), math.nan, device="cuda", dtype=dtype)
+    theirs, third = torch.empty_like(out), torch.empty_like(out)
+    bm, bn, bk = tiles
+    grid = (tileopt.cdiv(m, bm), tileopt.cdiv(n, bn))
+    rivals: dict[str, Launch] = {
+        "tileopt": lambda: matmul[grid](a, b, out, BM=bm, BN=bn, BK=bk),
+        "cuBLAS": lambda: torch.mm(a, b, out=theirs),
+    }
+    if m == n == k and m % 256 == 0 and form[0] == "N":
+        rivals["triton"] = lambda: triton_kernels.matmul[(n // 128 * (n // 256),)](
+            a, b, third, n, n, n, a.stride(0), a.stride(1), b.stride(0), b.stride(1), n,
+            BM=128, BN=256, BK=64, GROUP=8, num_warps=8, num_stages=3,
+        )  # fmt: skip
+    rows = slice(0, min(m, 2048))  # a float64 product of all would take most of the time
+    reference = a[rows].double() @ b.double()
+    size = f"{m}" if m == n == k else f"{m}x{n}x{k}"
+    return finish(
+        Row(f"{NAMES[dtype]} product {form} {size}", "TFLOP/s"), 2.0 * m * n * k, rivals, out[rows], reference
+    )
+
+
+NAMES = {torch.bfloat16: "bf16", torch.float16: "f16"}
 
 
 def attentions(quick: bool) -> Iterator[Row]:
-    for length in (4096,) if quick else (4096, 8192):
+    sizes = [(4096, 128)] if quick else [(length, d) for d in (128, 64) for length in (4096, 8192, 16384)]
+    for length, d in sizes:
         for causal in (False, True):
-            heads, d = 64 * 4096 // length, 128
+            heads = 64 * 4096 // length
             q, k, v = (fresh(1, heads, length, d, dtype=torch.bfloat16) for _ in range(3))
             out, third = poisoned(q), torch.empty_like(q)
             scale = math.log2(math.e) / math.sqrt(d)
@@ -228,14 +264,15 @@ def main(quick: bool = False, only: str = "") -> None:
         "elementwise": elementwise,
         "rows": rows,
         "products": lambda: products(quick),
+        "others": lambda: others(quick),
         "attention": lambda: attentions(quick),
         "sgemm": lambda: sgemms(quick),
     }
-    if only in "launch":
+    if any(word in "launch" for word in only.split(",")):
         launches(console)
     done: list[Row] = []
     for name, part in parts.items():
-        if only not in name:
+        if not any(word in name for word in only.split(",")):
             continue
         try:
             for row in part():

@@ -11,7 +11,8 @@ def softmax(x: tile.In, out: tile.Out, COLUMNS: tile.Const[int] = 1024):
     row = tile.bid(0)
     values = tile.load(x, (row, 0), (1, COLUMNS), padding="-inf").astype(tile.f32)
     shifted = tile.exp(values - tile.max(values, axis=1, keepdims=True))
-    tile.store(out, (row, 0), (shifted / tile.sum(shifted, axis=1, keepdims=True)).astype(out.dtype))
+    scale = 1.0 / tile.sum(shifted, axis=1, keepdims=True)
+    tile.store(out, (row, 0), (shifted * scale).astype(out.dtype))
 
 
 if __name__ == "__main__":
