@@ -303,6 +303,8 @@ def free(ordinal: int, pointer: int) -> None:
     elif pointer:
         with current(ordinal):
             call("free memory", "cuMemFree", pointer)
+        if order.active:
+            order.tracker(ordinal).freed(pointer)
 
 
 def copy_in(ordinal: int, target: int, source: int, count: int) -> None:

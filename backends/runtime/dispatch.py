@@ -54,8 +54,8 @@ class Dispatcher:
         """Runs the kernel over the grid. Raises LaunchError, or CompileError and its kin the first time."""
         fingerprint = self._fingerprint()
         fast = self._fast
-        if fast is not None and fast.fingerprint is fingerprint and stream is None and target is None and not kwargs:
-            if self._launch_fast(fast, grid, args):
+        if fast is not None and fast.fingerprint is fingerprint and target is None and not kwargs:
+            if self._launch_fast(fast, grid, args, stream):
                 return
         state = self._state
         if fingerprint is not state.fingerprint:
@@ -121,9 +121,9 @@ class Dispatcher:
                 self._keep_alive(plan, handle, flat)
         plan.free.append(buffer)
 
-    def _launch_fast(self, fast: FastPlan, grid: Any, args: tuple[Any, ...]) -> bool:
+    def _launch_fast(self, fast: FastPlan, grid: Any, args: tuple[Any, ...], stream: Any) -> bool:
         """Launches if the arguments are like those of the plan that was used last, and nothing else wants to know."""
-        if recording.noting or streams.active or fast.generation != defaults.generation:
+        if recording.noting or fast.generation != defaults.generation:
             return False
         if MOVED and any(id(value) in MOVED for value in args):
             return False
@@ -139,13 +139,24 @@ class Dispatcher:
         plan = fast.plan
         if extents not in fast.grids:
             return False
-        handle = 0
-        if plan.device != HOST:
+        if stream is None and streams.active:
+            stream = streams.current_stream()
+        if stream is None:
             handle = plan.stream_of() if plan.stream_of is not None else 0
-            if order.active or (handle and order.wanted):
-                return False
+        elif type(stream) is streams.Stream and stream.graph is None and stream.device == plan.device != HOST:
+            if plan.stream_of is not None:
+                return False  # arrays that must be kept until the stream has run
+            handle = stream.handle
+        else:
+            return False
         buffer = plan.buffer()
-        done = fast.match(fast.table(buffer), *extents, handle, *args)
+        table = fast.table(buffer)
+        if plan.device != HOST and (order.active or (handle and order.wanted)):
+            # A grid of nothing: the arguments are only matched.
+            if not fast.match(table, 0, 1, 1, 0, *args) or not self._in_order(plan, buffer, handle, stream):
+                plan.free.append(buffer)
+                return False
+        done = fast.match(table, *extents, handle, *args)
         if done:
             if plan.maps:
                 words = buffer.words
@@ -154,6 +165,16 @@ class Dispatcher:
                 plan.run(buffer, extents, handle)
         plan.free.append(buffer)
         return done != 0
+
+    @staticmethod
+    def _in_order(plan: Plan, buffer: ArgumentBuffer, handle: int, stream: Any) -> bool:
+        """Whether the launch that the buffer holds needs no closer look at what other streams do."""
+        if not order.active:
+            return False
+        if not streams.is_followed(stream, handle, plan.of_torch):
+            return True
+        words = buffer.words
+        return order.tracker(plan.device).again(handle, (id(plan), *(words[slot] for slot in plan.pointer_slots)))
 
     def _remember(self, entry: Entry, plan: Plan, flat: Sequence[Any], grid: Grid, fingerprint: str) -> None:
         """The next launch tries this plan's short cut first."""
@@ -250,7 +271,7 @@ class Dispatcher:
             if graph is not None:
                 graph.use(uses)
             else:
-                order.tracker(plan.device).launch(handle, self.definition.name, uses)
+                order.tracker(plan.device).launch(handle, self.definition.name, uses, (id(plan), *pointers))
         return handle
 
     @staticmethod

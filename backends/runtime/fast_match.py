@@ -7,15 +7,17 @@ without a wrapper (METH_FASTCALL). `table` is the address of 64-bit words that `
     0 arguments   1 arrays   2 their rows   3 scalars   4 their rows   5 pairs   6 their rows   7 pointers of the arrays
     8 cuLaunchKernel, or 0   9 the kernel   10 threads of a block   11 shared bytes   12 the buffer's parameters
 
-    array:  0 kind (1 NumPy, 2 DLPack's exchange)   1 position   2 type   3 rank   4 extents   5 strides   6 slot
-            7 address modulo 16   8 descr, or the function that fills a DLTensor   9 writeable, or device
+    array:  0 kind (1 NumPy, 2 DLPack's exchange, 3 ours)   1 position   2 type   3 rank   4 extents   5 strides
+            6 slot   7 address modulo 16   8 descr, or the function that fills a DLTensor   9 writeable, or device
             10 DLPack's dtype   11 the name of a method that must say False, or 0
+            ours: 8 the key   9 where the object has it   10 where it has its address, as an int
     scalar: 0 kind (1 int, 2 f32, 3 f64, 4 bool, 5 this object)   1 position   2 type, or the object   3 slot
             4 the power of two, up to 16, that divides it; 0 for any   5 least   6 greatest   7 bytes
     pair:   0, 1 arrays   2 low   3 high: they may share bytes where low < the distance of their pointers < high
 
-It gives 1 where all of that holds (and the kernel was launched, if the table says so), 0 where it does not and nothing
-was launched, and 2 where the launch failed. NumPy's object head is read as `numpy_arrays.py` does.
+It gives 1 where all of that holds (and the kernel was launched, if the table says so and gx is not 0), 0 where it does
+not and nothing was launched, and 2 where the launch failed. NumPy's object head is read as `numpy_arrays.py` does, and
+the fields of our own arrays as `device_array.py` finds them.
 """
 
 from __future__ import annotations
@@ -146,8 +148,19 @@ entry:
   br i1 %typed, label %begin, label %no
 begin:
   %kind = call i64 @word(ptr %row, i64 0)
-  %is_numpy = icmp eq i64 %kind, 1
-  br i1 %is_numpy, label %numpy, label %exchange
+  switch i64 %kind, label %exchange [ i64 1, label %numpy i64 3, label %ours ]
+ours:
+  %key.at = call i64 @word(ptr %row, i64 9)
+  %int.at = call i64 @word(ptr %row, i64 10)
+  %key = call i64 @number(ptr %object, i64 %key.at)
+  %want.key = call i64 @word(ptr %row, i64 8)
+  %keyed = icmp eq i64 %key, %want.key
+  br i1 %keyed, label %locate, label %no
+locate:
+  %int = call ptr @field(ptr %object, i64 %int.at)
+  %as_pointer = load ptr, ptr @PyLong_AsVoidPtr
+  %located = call i64 %as_pointer(ptr %int)
+  br label %aligned
 numpy:
   %n.data = call i64 @number(ptr %object, i64 16)
   %n.rank = call i64 @half(ptr %object, i64 24)
@@ -221,14 +234,15 @@ second:
   %l.b = call i1 @same(ptr %strides, ptr %want.strides, i64 %rank)
   br i1 %l.b, label %aligned, label %no
 aligned:
-  %low = and i64 %data, 15
+  %at = phi i64 [ %data, %second ], [ %located, %locate ]
+  %low = and i64 %at, 15
   %want.low = call i64 @word(ptr %row, i64 7)
   %fits = icmp eq i64 %low, %want.low
   br i1 %fits, label %yes, label %no
 yes:
   %slot = call ptr @address(ptr %row, i64 6)
-  store i64 %data, ptr %slot
-  ret i64 %data
+  store i64 %at, ptr %slot
+  ret i64 %at
 no:
   ret i64 0
 }
@@ -398,13 +412,16 @@ launch:
 gpu:
   %g1.at = getelementptr ptr, ptr %argv, i64 1
   %g1 = load ptr, ptr %g1.at
+  %x.long = call i64 %as_long(ptr %g1)
+  %some = icmp ne i64 %x.long, 0
+  br i1 %some, label %go, label %yes
+go:
   %g2.at = getelementptr ptr, ptr %argv, i64 2
   %g2 = load ptr, ptr %g2.at
   %g3.at = getelementptr ptr, ptr %argv, i64 3
   %g3 = load ptr, ptr %g3.at
   %g4.at = getelementptr ptr, ptr %argv, i64 4
   %g4 = load ptr, ptr %g4.at
-  %x.long = call i64 %as_long(ptr %g1)
   %y.long = call i64 %as_long(ptr %g2)
   %z.long = call i64 %as_long(ptr %g3)
   %stream = call ptr %as_pointer(ptr %g4)

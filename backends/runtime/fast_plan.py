@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tileopt.backends.runtime import fast_match, numpy_arrays
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.binding import DEFAULT, BoundArray, BoundScalar
+from tileopt.backends.runtime.device_array import native_fields
 from tileopt.backends.runtime.fast_match import ARRAY_WORDS, PAIR_WORDS, SCALAR_WORDS
 from tileopt.backends.runtime.plan import ArgumentBuffer, Plan
 from tileopt.backends.runtime.signature import DIVISOR
@@ -151,7 +152,13 @@ def _array_row(value: Any, framework: str, written: bool, kept: list[Any]) -> li
         flag = 0x0400 if value.flags.writeable else 0
         head = [1, 0, id(type(value)), value.ndim, ctypes.addressof(shape), ctypes.addressof(strides), 0, pointer & 15]
         return None if not pointer else [*head, id(value.dtype), flag, 0, 0]
-    if written and framework not in ("torch", "tileopt"):
+    if framework == "tileopt":
+        fields = native_fields()
+        if fields is None or not value.data_ptr():
+            return None
+        kept += [type(value), value._key]
+        return [3, 0, id(type(value)), 0, 0, 0, 0, value.data_ptr() & 15, id(value._key), *fields, 0]
+    if written and framework != "torch":
         return None  # a DLTensor does not say whether its memory may be written
     return _exchange_row(value, framework, kept)
 

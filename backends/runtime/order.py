@@ -15,40 +15,51 @@ import sys
 import threading
 import weakref
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from tileopt.backends.runtime import overlap
-from tileopt.backends.runtime.arrays import ArrayInfo, byte_range
+from tileopt.backends.runtime.arrays import HOST, ArrayInfo, byte_range
 from tileopt.backends.runtime.errors import LaunchOwnershipError
 from tileopt.dialects.contracts import ParamKind
 from tileopt.dialects.diagnostics import Location, call_site
 
 Clock: TypeAlias = dict[int, int]  # for each queue, how much of its work is over
-RECORDS_MAX = 4096  # pieces of memory that are followed at once
+RECORDS_MAX = 4096  # pieces of memory that are followed at once, and launches that are known
+TOUCHES_MAX = 16  # of one piece of memory, before those are sought that say nothing new
 
 wanted = os.environ.get("TILEOPT_ORDER", "1") != "0"
 active = False  # whether launches are followed: from the first stream on
 
 
 class Use(NamedTuple):
-    """One array of a launch. `owner` tells whether the memory may have been given to another array since."""
+    """One array of a launch. `info`: of an array like it, at any address. `owner` gives None once the memory may have
+    been given to another array."""
 
     low: int
     high: int
     kind: ParamKind
     name: str
+    pointer: int
     info: ArrayInfo
     owner: Callable[[], Any]
 
 
-class _Touch(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Work:
+    """A launch, the `time`-th of its queue; launched again it gets a new time. `stale`: not all it touches is noted."""
+
     queue: int
     time: int
     kernel: str
-    use: Use
     place: Location | None
+    stale: bool = False
+
+
+class _Touch(NamedTuple):
+    work: Work
+    use: Use
 
 
 @dataclass(slots=True)
@@ -70,19 +81,40 @@ class Tracker:
         self._lows: list[int] = []
         self._records: dict[int, _Record] = {}
         self._longest = 0
+        self._known: dict[Hashable, Work] = {}  # launches since work came from another queue
+        self._last: int | None = None  # the queue of the last launch
 
-    def launch(self, queue: int, kernel: str, uses: Sequence[Use]) -> None:
-        """A launch is about to be queued. Raises OwnershipError where it may meet another one."""
+    def launch(self, queue: int, kernel: str, uses: Sequence[Use], key: Hashable = None) -> None:
+        """A launch is about to be queued. Raises OwnershipError where it may meet another one.
+
+        `key`: the same for launches that touch the same memory in the same way; see `again`.
+        """
         place = call_site()
         with self._lock:
             clock = self._clock(queue)
             for use in uses:
-                for touch in self._over(use):
-                    if touch.queue != queue and clock.get(touch.queue, 0) < touch.time and _conflict(use, touch.use):
-                        raise _error(kernel, use, touch, place)
+                for work, other in self._over(use):
+                    if work.queue != queue and clock.get(work.queue, 0) < work.time and _conflict(use, other):
+                        raise _error(kernel, use, work, other, place)
             time = clock[queue] = clock.get(queue, 0) + 1
+            made = Work(queue, time, kernel, place)
             for use in uses:
-                self._add(_Touch(queue, time, kernel, use, place), clock)
+                self._add(_Touch(made, use), clock)
+            if queue != self._last or len(self._known) >= RECORDS_MAX:
+                self._known.clear()
+                self._last = queue
+            if key is not None:
+                self._known[key] = made
+
+    def again(self, queue: int, key: Hashable) -> bool:
+        """Whether this launch was noted before, and no other queue had work since: then it meets nothing new."""
+        with self._lock:
+            work = self._known.get(key)
+            if work is None or work.stale or queue != self._last:
+                return False
+            clock = self._clock(queue)
+            work.time = clock[queue] = clock.get(queue, 0) + 1
+            return True
 
     def record(self, queue: int, event: int) -> None:
         """The event stands for what is on the queue by now."""
@@ -115,6 +147,16 @@ class Tracker:
         with self._lock:
             self._records.clear()
             self._lows.clear()
+            self._known.clear()
+
+    def freed(self, pointer: int) -> None:
+        """The memory at an address may be given to another array."""
+        with self._lock:
+            record = self._records.pop(pointer, None)
+            if record is not None:
+                del self._lows[bisect_left(self._lows, pointer)]
+                for touch in record.touches:
+                    touch.work.stale = True
 
     def _clock(self, queue: int) -> Clock:
         clock = self._clocks.setdefault(queue, {})
@@ -129,12 +171,23 @@ class Tracker:
             at -= 1
             record = self._records[self._lows[at]]
             if record.high > use.low:
-                record.touches = [t for t in record.touches if t.use.owner() is not None and not self._over_for_all(t)]
+                self._keep(record, self._matters)
                 found += record.touches
         return found
 
-    def _over_for_all(self, touch: _Touch) -> bool:
-        return self._host.get(touch.queue, 0) >= touch.time
+    def _matters(self, touch: _Touch) -> bool:
+        """Whether the memory is still the array's, and the program has not waited for the launch."""
+        return touch.use.owner() is not None and self._host.get(touch.work.queue, 0) < touch.work.time
+
+    @staticmethod
+    def _keep(record: _Record, wanted: Callable[[_Touch], bool]) -> None:
+        kept = []
+        for touch in record.touches:
+            if wanted(touch):
+                kept.append(touch)
+            else:
+                touch.work.stale = True
+        record.touches = kept
 
     def _add(self, touch: _Touch, clock: Clock) -> None:
         use = touch.use
@@ -148,16 +201,16 @@ class Tracker:
             insort(self._lows, use.low)
         record.high = max(record.high, use.high)
         self._longest = max(self._longest, record.high - use.low)
-        # A touch that this one covers, and is ordered after, says no more than this one.
-        record.touches = [
-            t
-            for t in record.touches
-            if not (
-                clock.get(t.queue, 0) >= t.time
-                and t.use.high <= use.high
-                and (use.kind not in (ParamKind.IN, ParamKind.ATOMIC) or t.use.kind is use.kind)
+        if len(record.touches) >= TOUCHES_MAX:
+            # A touch that this one covers, and is ordered after, says no more than this one.
+            self._keep(
+                record,
+                lambda t: (
+                    clock.get(t.work.queue, 0) < t.work.time
+                    or t.use.high > use.high
+                    or (use.kind in (ParamKind.IN, ParamKind.ATOMIC) and t.use.kind is not use.kind)
+                ),
             )
-        ]
         record.touches.append(touch)
 
 
@@ -199,13 +252,20 @@ def begin() -> None:
 
 
 def uses_of(arrays: Sequence[tuple[Any, ArrayInfo]], pointers: Sequence[int], values: Sequence[Any]) -> list[Use]:
-    """The arrays of a launch: parameters with the facts of arrays like these, addresses, and the objects themselves."""
+    """The arrays of a launch: parameters with the facts of arrays like these, addresses, and the objects themselves.
+
+    On a GPU memory is given to another array by frameworks that say so (`freed`), or that wait for the device first.
+    """
     found = []
     for (parameter, info), pointer, value in zip(arrays, pointers, values, strict=True):
         low, high = byte_range(info)
-        here = ArrayInfo(pointer, info.shape, info.strides, info.dtype, info.itemsize, info.device)
-        found.append(Use(pointer + low, pointer + high, parameter.kind, parameter.name, here, _owner(value)))
+        owner = _owner(value) if info.device == HOST else _always
+        found.append(Use(pointer + low, pointer + high, parameter.kind, parameter.name, pointer, info, owner))
     return found
+
+
+def _always() -> bool:
+    return True
 
 
 def _owner(value: Any) -> Callable[[], Any]:
@@ -235,18 +295,23 @@ def _conflict(a: Use, b: Use) -> bool:
     """Whether two uses may not run at once. Where it is too hard to decide whether they share bytes, they may."""
     if a.kind is b.kind and a.kind in (ParamKind.IN, ParamKind.ATOMIC):
         return False
-    return overlap.shares_bytes(a.info, b.info) is True
+    return overlap.shares_bytes(_here(a), _here(b)) is True
+
+
+def _here(use: Use) -> ArrayInfo:
+    info = use.info
+    return ArrayInfo(use.pointer, info.shape, info.strides, info.dtype, info.itemsize, info.device)
 
 
 _DOES = {ParamKind.IN: "reads", ParamKind.ATOMIC: "changes"}
 
 
-def _error(kernel: str, use: Use, before: _Touch, place: Location | None) -> LaunchOwnershipError:
-    does, did = (_DOES.get(u.kind, "writes") for u in (use, before.use))
+def _error(kernel: str, use: Use, before: Work, other: Use, place: Location | None) -> LaunchOwnershipError:
+    does, did = (_DOES.get(u.kind, "writes") for u in (use, other))
     return LaunchOwnershipError(
         "ownership/unordered-launches",
         f"{kernel} {does} '{use.name}' while {before.kernel}, launched on another stream, may still be at it",
         location=place,
-        notes=[(f"{before.kernel} {did} it here, as '{before.use.name}', and nothing orders the two", before.place)],
+        notes=[(f"{before.kernel} {did} it here, as '{other.name}', and nothing orders the two", before.place)],
         help="wait for the other stream before this launch: stream.wait(other.record())",
     )

@@ -35,6 +35,7 @@ def begin() -> bool:
         return tell
 
     record, wait = every("record"), every("wait")
+    trace.register_callback_for_memory_deallocation(every("freed"))
     trace.register_callback_for_event_record(lambda event, stream: record(stream, event))
     trace.register_callback_for_event_wait(lambda event, stream: wait(stream, event))
     trace.register_callback_for_device_synchronization(every("synchronize"))

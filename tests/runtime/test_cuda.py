@@ -16,8 +16,8 @@ from runtime.fakes import FakeKernel, parameter
 
 import tileopt
 from tileopt.backends.nvidia import driver
-from tileopt.backends.runtime import lifetimes
-from tileopt.dialects.diagnostics import DeviceError, LaunchError, TargetError
+from tileopt.backends.runtime import fast_match, lifetimes
+from tileopt.dialects.diagnostics import DeviceError, LaunchError, OwnershipError, TargetError
 
 OUT = (parameter("out", "out"),)
 
@@ -327,3 +327,50 @@ def test_no_driver() -> None:
         assert "tileopt[cuda]" in str(error)
     else:
         pytest.skip("this machine has a driver")
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What native code said of the arguments it was asked about."""
+    found: list[int] = []
+    match = fast_match.match()
+    assert match is not None
+    monkeypatch.setattr(fast_match, "match", lambda: lambda *args: found.append(match(*args)) or found[-1])
+    return found
+
+
+def test_the_short_cut_on_a_gpu(launch: Any, cuda: FakeCuda, said: list[int]) -> None:
+    """Without libcuda the arguments are matched natively and launched by the bindings."""
+    kernel, stream = FakeKernel((*OUT, parameter("n", "scalar", "i32"))), tileopt.Stream()
+    cuda.words = 4
+    arrays = [array() for _ in range(3)]
+    for n in range(40):
+        launch(kernel, (5,), arrays[n % 3], n, stream=stream if n % 2 else None)
+    assert said.count(1) >= 5  # those of one class of integers after the other
+    words = [entry[5] for entry in cuda.launches]
+    assert words == [[arrays[n % 3].data_ptr(), 64, 1, n] for n in range(40)]
+    assert [entry[4] for entry in cuda.launches] == [stream.handle if n % 2 else 0 for n in range(40)]
+    launch(kernel, (5,), array(count=65), 7)
+    assert cuda.launches[-1][5][1] == 65
+    with pytest.raises(LaunchError):
+        launch(kernel, (5,), arrays[0], 1 << 40)
+
+
+def test_the_short_cut_follows_streams(launch: Any, cuda: FakeCuda, said: list[int]) -> None:
+    tileopt.check_order(True)
+    kernel, one, two = FakeKernel(OUT), tileopt.Stream(), tileopt.Stream()
+    x = array()
+    for _ in range(20):
+        launch(kernel, (1,), x, stream=one)
+    assert said == [1] * len(said) and len(said) >= 20
+    with pytest.raises(OwnershipError):
+        launch(kernel, (1,), x, stream=two)
+    event = one.record()
+    launch(kernel, (1,), x, stream=one)  # after the event
+    two.wait(event)
+    with pytest.raises(OwnershipError):
+        launch(kernel, (1,), x, stream=two)
+    two.wait(one.record())
+    for _ in range(20):
+        launch(kernel, (1,), x, stream=two)
+    assert len(cuda.launches) == 41
