@@ -285,16 +285,18 @@ def describe(module: ModuleOp) -> dict[str, object]:
     from tileopt.dialects import gpu, gpu_wgmma, simt, simt_atomic, simt_thread
 
     elements = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
+    verbs: dict[type, str] = {simt.FragmentStore: "store to", simt.FragmentAtomic: "atomic on"}
+    fragments = simt.FragmentLoad | simt.FragmentStore | simt.FragmentAtomic | gpu.CpAsync
     kernel = _only_kernel(module)
     accesses: list[str] = []
     atoms: list[str] = []
     barriers = 0
     for op in kernel.walk():
-        if isinstance(op, simt.FragmentLoad | simt.FragmentStore | gpu.CpAsync) and op.bounds is not None:
+        if isinstance(op, fragments) and op.bounds is not None:
             place = location_of(op)
             line = f"line {place.line}: " if place is not None else ""
             name = kernel.arg_name(op.view.index) if isinstance(op.view, BlockArgument) else "?"
-            verb = "store to" if isinstance(op, simt.FragmentStore) else "load of"
+            verb = verbs.get(type(op), "load of")
             axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
             accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
         elif isinstance(op, elements):

@@ -93,6 +93,7 @@ def test_of_replicas_one_adds(device: Device, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64", "i32", "u64"])
 def test_gpu_code_is_assembled(target: str, dtype: str) -> None:
     made = combine.compile(target, x=f"{dtype}[?, ?]", out=f"{dtype}[?, ?]", KIND="add", M=4, N=16)
+    assert any("atomic on out: " in line for line in made.report["bounds"])
     assert made.cubin and ("atom." in made.ptx or "red." in made.ptx)
 
 
