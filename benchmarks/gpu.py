@@ -41,6 +41,15 @@ def copy(x: tile.In, out: tile.Out, BLOCK: tile.Const[int] = 1024):
     tile.store(out, (i,), tile.load(x, (i,), (BLOCK,)))
 
 
+@tile.kernel
+def int_matmul(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), tile.i32)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), acc)
+    tile.store(out, (i, j), acc)
+
+
 def error_of(out: Tensor, reference: Tensor) -> float:
     difference = (out.double() - reference.double()).norm() / reference.double().norm()
     return float(difference) if bool(torch.isfinite(difference)) else math.inf
@@ -181,6 +190,32 @@ def product(dtype: torch.dtype, form: str, m: int, n: int, k: int, tiles: tuple[
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16"}
 
 
+def types(quick: bool) -> Iterator[Row]:
+    """Products of other types, operands in the order that their units read: b stored as (N, K)."""
+    bm, bn, bk = 128, 256, 128
+    for n in (4096,) if quick else (4096, 8192):
+        grid = (tileopt.cdiv(n, bm), tileopt.cdiv(n, bn))
+        for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+            a, b = fresh(n, n, dtype=dtype), fresh(n, n, dtype=dtype).t()
+            out, one = torch.full((n, n), math.nan, dtype=torch.bfloat16, device="cuda"), torch.ones((), device="cuda")
+            # cuBLAS multiplies no two matrices of e5m2: b is of e4m3 for it.
+            right = fresh(n, n, dtype=torch.float8_e4m3fn).t()
+            rivals: dict[str, Launch] = {
+                "tileopt": lambda: matmul[grid](a, b, out, BM=bm, BN=bn, BK=bk),
+                "cuBLAS": lambda: torch._scaled_mm(a, right, one, one, out_dtype=torch.bfloat16, use_fast_accum=True),
+            }
+            reference = a.double() @ b.double()
+            yield finish(Row(f"{str(dtype)[6:]} product NT {n}", "TFLOP/s"), 2.0 * n**3, rivals, out, reference)
+        x, y = (torch.randint(-128, 128, (n, n), device="cuda").to(torch.int8) for _ in range(2))
+        y = y.t()
+        total, theirs = (torch.full((n, n), 77, dtype=torch.int32, device="cuda") for _ in range(2))
+        rivals = {
+            "tileopt": lambda: int_matmul[grid](x, y, total, BM=bm, BN=bn, BK=bk),
+            "cuBLAS": lambda: torch._int_mm(x, y, out=theirs),
+        }
+        yield finish(Row(f"int8 product NT {n}", "TOP/s"), 2.0 * n**3, rivals, total, x.double() @ y.double())
+
+
 def attentions(quick: bool) -> Iterator[Row]:
     sizes = [(4096, 128)] if quick else [(length, d) for d in (128, 64) for length in (4096, 8192, 16384)]
     for length, d in sizes:
@@ -272,6 +307,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "rows": rows,
         "products": lambda: products(quick),
         "others": lambda: others(quick),
+        "types": lambda: types(quick),
         "attention": lambda: attentions(quick),
         "sgemm": lambda: sgemms(quick),
     }

@@ -19,7 +19,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.checks import check_product, integer, layout_attr, string
-from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType
 
@@ -29,7 +29,8 @@ FRAGMENT = BaseAttr(VectorType)
 @irdl_op_definition
 class Wgmma(IRDLOperation):
     """Starts `acc + a @ b` with `wgmma.mma_async` as often as the tile needs, and closes the group. b is a buffer, a is
-    a buffer or a fragment in `layout_a`. The result may be used after a `gpu.wgmma_wait` only."""
+    a buffer or a fragment in `layout_a`; buffers have K side by side, those of 16 bits may lie the other way. The
+    result may be used after a `gpu.wgmma_wait` only."""
 
     name = "gpu.wgmma"
     a = operand_def(FRAGMENT | BaseAttr(BufferType))
@@ -68,6 +69,10 @@ class Wgmma(IRDLOperation):
             fragment_layout(self.layout_a, (m, k), a)
         element = a.element_type if isinstance(a, BufferType) else element_type(a)
         check_product(element, b.element_type, element_type(self.acc.type))
+        if bit_width(element) != 16:
+            for operand, k_axis, what in ((a, 1, "a"), (b, 0, "b")):
+                if isinstance(operand, BufferType) and operand.shared_layout.order[-1] != k_axis:
+                    raise VerifyException(f"{what} lies with K side by side unless its elements have 16 bits")
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
 

@@ -76,7 +76,7 @@ class Atom:
 
     `shape` is (m, n, k). `a`, `b`, `acc`: element types' names. `fragments`: layouts of the operands that are in
     registers, by name "a", "b", "acc". `reference(a, b, acc)` computes one atom with NumPy. `preference`: higher wins
-    among the legal ones. `exact`: bit-faithful to products and sums in the accumulator's type.
+    among the legal ones. `k_major`: operands in shared memory lie with K side by side, else either way.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Atom:
     a_space: Space = Space.REGISTER
     b_space: Space = Space.REGISTER
     asynchronous: bool = False
+    k_major: bool = False
     fragments: dict[str, Fragment] = field(default_factory=dict)
     preference: int = 0
     reference: (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm.emitter import Emitter, Handler
@@ -24,6 +24,7 @@ from tileopt.backends.nvidia.atoms.wgmma import INSTRUCTIONS, ROWS, WgmmaInstruc
 from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.backends.nvidia.tensor import pack_all
+from tileopt.backends.nvidia.words import CONSTRAINT
 from tileopt.dialects import gpu_wgmma as gpu
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import CompileError, TargetError
@@ -125,7 +126,7 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
                 held,
                 a_at(row, step),
                 moved(emitter, b_base, place),
-                f"{a_major}, {int(not b_places.k_major)}",
+                _modes(instruction, a_major, b_places),
                 from_zero=from_zero,
             )
         acc[at : at + count] = held
@@ -133,11 +134,26 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
     emitter.define(op.result, acc)
 
 
+def _modes(instruction: WgmmaInstruction, a_major: int | None, b: Described) -> str:
+    """What follows the operands: no float's sign is turned, and how operands lie where that is free. `a_major`:
+    whether a lies M-major; None for registers, which have no major-ness to name."""
+    signs = "" if instruction.acc_word == "i32" else ", 1, 1"
+    if instruction.transposes:
+        return signs + ("" if a_major is None else f", {a_major}") + f", {int(not b.k_major)}"
+    if a_major or not b.k_major:
+        raise CompileError("gpu/descriptor", f"operands of {instruction.types} lie with K side by side")
+    return signs
+
+
 def is_zero(value: SSAValue) -> bool:
     """Whether all of a fragment is +0: the instruction can begin with that itself."""
     splat = value.owner
     constant = splat.value.owner if isinstance(splat, simt.Splat) else None
-    if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, FloatAttr):
+    if not isinstance(constant, arith.ConstantOp):
+        return False
+    if isinstance(constant.value, IntegerAttr):
+        return constant.value.value.data == 0
+    if not isinstance(constant.value, FloatAttr):
         return False
     return str(constant.value.value.data) == "0.0"  # -0.0 has other bits
 
@@ -147,8 +163,9 @@ Operands = list[tuple[str, str]]  # (constraint, typed operand)
 
 def _left(
     emitter: Emitter, value: SSAValue, groups: int, steps: int, instruction: WgmmaInstruction
-) -> tuple[Callable[[int, int], Operands], int]:
-    """(row, step) -> operand a: a descriptor, or four registers; and whether it lies M-major, for the instruction."""
+) -> tuple[Callable[[int, int], Operands], int | None]:
+    """(row, step) -> operand a: a descriptor, or four registers; and whether it lies M-major (None
+    in registers)."""
     if isinstance(value.type, BufferType):
         buffer = emitter.buffer(value)
         places = Described(buffer.type, 1)
@@ -165,13 +182,13 @@ def _left(
 
         return described, int(not places.k_major)
     fragment = emitter.fragment(value)
-    words = pack_all(emitter, emitter.element(value.type), registers_of(fragment), 2)
+    words = pack_all(emitter, emitter.element(value.type), registers_of(fragment), instruction.packed)
 
     def held(row: int, step: int) -> Operands:
         at = (row * steps + step) * 4
         return [("r", f"i32 {w}") for w in words[at : at + 4]]
 
-    return held, 0
+    return held, None
 
 
 def _issue(
@@ -180,7 +197,7 @@ def _issue(
     acc: list[str],
     a: Operands,
     b: str,
-    majors: str,
+    modes: str,
     *,
     from_zero: bool,
 ) -> list[str]:
@@ -189,36 +206,36 @@ def _issue(
     first = 2 * count
     left = f"${first}" if len(a) == 1 else "{" + ", ".join(f"${first + i}" for i in range(len(a))) + "}"
     right = f"${first + len(a)}"
-    # Registers have no major-ness to name.
-    tail = majors if len(a) == 1 else majors.split(", ")[1]
     registers = ", ".join(f"${i}" for i in range(count))
     text = (
         f"wgmma.mma_async.sync.aligned.m64n{instruction.n}k{instruction.depth}.{instruction.types} "
-        f"{{{registers}}}, {left}, {right}, {'p' if from_zero else 1}, 1, 1, {tail};"
+        f"{{{registers}}}, {left}, {right}, {'p' if from_zero else 1}{modes};"
     )
     if from_zero:
         text = f"{{ .reg .pred p; setp.ne.b32 p, 0, 0; {text} }}"
         acc = ["poison"] * count
-    constraints = ["=f"] * count + [str(i) for i in range(count)] + [c for c, _ in a] + ["l"]
-    operands = [f"float {x}" for x in acc] + [x for _, x in a] + [f"i64 {b}"]
-    return _call(emitter, text, constraints, operands, count)
+    word = instruction.acc_word
+    constraints = [f"={CONSTRAINT[word]}"] * count + [str(i) for i in range(count)] + [c for c, _ in a] + ["l"]
+    operands = [f"{word} {x}" for x in acc] + [x for _, x in a] + [f"i64 {b}"]
+    return _call(emitter, text, constraints, operands, [word] * count)
 
 
 def wait(emitter: Emitter, op: Operation) -> None:
     """The accumulators pass through, so that nothing reads them before."""
     assert isinstance(op, gpu.WgmmaWait)
     acc = list(registers_of(emitter.fragment(op.acc)))
-    constraints = ["=f"] * len(acc) + [str(i) for i in range(len(acc))] + ["~{memory}"]
+    word = emitter.element(op.acc.type)
+    constraints = [f"={CONSTRAINT[word]}"] * len(acc) + [str(i) for i in range(len(acc))] + ["~{memory}"]
     text = f"wgmma.wait_group.sync.aligned {op.pending.value.data};"
-    emitter.define(op.result, _call(emitter, text, constraints, [f"float {x}" for x in acc], len(acc)))
+    emitter.define(op.result, _call(emitter, text, constraints, [f"{word} {x}" for x in acc], [word] * len(acc)))
 
 
-def _call(emitter: Emitter, text: str, constraints: list[str], operands: list[str], count: int) -> list[str]:
-    struct = "{" + ", ".join(["float"] * count) + "}"
+def _call(emitter: Emitter, text: str, constraints: list[str], operands: list[str], words: list[str]) -> list[str]:
+    struct = "{" + ", ".join(words) + "}"
     result = emitter.assign(
         f'call {struct} asm sideeffect "{text}", "{",".join(constraints)}"({", ".join(operands)}) convergent nounwind'
     )
-    return [emitter.assign(f"extractvalue {struct} {result}, {i}") for i in range(count)]
+    return [emitter.assign(f"extractvalue {struct} {result}, {i}") for i in range(len(words))]
 
 
 HANDLERS: dict[type[Operation], Handler] = {gpu.Wgmma: wgmma, gpu.WgmmaWait: wait}

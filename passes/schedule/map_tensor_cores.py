@@ -20,6 +20,7 @@ from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Atom, Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
+from tileopt.passes.layout.operand_order import fits_order
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
@@ -51,7 +52,8 @@ def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
     if atom.scope is not Scope.WARPGROUP:
         return True
     narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[atom.b].bits
-    return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or n % narrowest or k % narrowest)
+    rows = k % narrowest or (n % narrowest and not atom.k_major)
+    return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or rows)
 
 
 def fits_warps(atom: Atom, m: int, num_warps: int, target: Target) -> bool:
@@ -151,7 +153,8 @@ class MapTensorCores(ModulePass):
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
         for atom in legal_atoms(target, *types):
-            if fits_extents(atom, m, n, k) and (warps is None or fits_warps(atom, m, warps, target)):
+            fits = fits_extents(atom, m, n, k) and fits_order(op, atom)
+            if fits and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom
         known = sorted({f"{a.a} x {a.b} -> {a.acc}" for a in target.atoms})
         raise UnsupportedError(

@@ -53,6 +53,7 @@ def main(target: str | None) -> None:
             matmul[(-(-200 // block[0]), -(-264 // block[1]))](a, b, out, *block, target=target)
             close(f"product {dtype} {block}", out, a.double() @ b.double(), 1e-5)
 
+    products_of_types(target)
     q, k, v = (fresh(2, 200, 64, dtype=torch.bfloat16) for _ in range(3))
     out = torch.full_like(q, math.nan)
     attention[(4, 2)](q, k, v, out, math.log2(math.e) / 8, CAUSAL=True, target=target)
@@ -75,6 +76,27 @@ def main(target: str | None) -> None:
     if target is None:
         hardware()
     torch.cuda.synchronize()
+
+
+def products_of_types(target: str | None) -> None:
+    """Products of narrow types, b stored as (K, N) and as (N, K). Units add those of f8 with fewer bits than f32."""
+    from product_programs import product, product_nt
+
+    def fresh(*shape: int, dtype: torch.dtype) -> torch.Tensor:
+        if dtype is torch.int8:
+            return torch.randint(-128, 128, shape, device="cuda").to(dtype)
+        return torch.randn(*shape, device="cuda").to(dtype)
+
+    limits = {torch.float8_e4m3fn: 2e-3, torch.float8_e5m2: 2e-3, torch.int8: 1e-9}
+    for dtype, limit in limits.items():
+        a, b, t = (fresh(*shape, dtype=dtype) for shape in ((200, 144), (144, 272), (272, 144)))
+        acc = torch.int32 if dtype is torch.int8 else torch.float32
+        for block in ((64, 64, 32), (128, 128, 128), (48, 96, 16)):
+            grid = (-(-200 // block[0]), -(-272 // block[1]))
+            for kernel, right, wanted in ((product, b, b), (product_nt, t, t.t())):
+                out = torch.full((200, 272), 77, dtype=acc, device="cuda")
+                kernel[grid](a, right, out, *block, target=target)
+                close(f"{kernel.name} {dtype} {block}", out, a.double() @ wanted.double(), limit)
 
 
 def hardware() -> None:

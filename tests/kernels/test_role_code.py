@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 import pytest
+from product_programs import accumulator, product_nt
 from role_programs import HEADS, WIDE, Tile, attention, matmul
 
 
@@ -42,6 +43,14 @@ def test_products(tile: Tile) -> None:
     bm, bn, bk = tile
     compiled = matmul.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, BM=bm, BN=bn, BK=bk)
     assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
+
+
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8"])
+@pytest.mark.parametrize("tile", [(128, 256, 128), (64, 64, 64), (128, 160, 256)], ids=str)
+def test_products_of_bytes(kind: str, tile: Tile) -> None:
+    arrays = {"a": f"{kind}[?:16, ?:16]", "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}
+    compiled = product_nt.compile("sm_90a", **arrays, **dict(zip(("BM", "BN", "BK"), tile, strict=True)))
+    assert_good(compiled, f"wgmma_m64n{tile[1]}k32_{kind}_{accumulator(kind)}")
 
 
 @pytest.mark.parametrize(("bm", "bn", "d"), [(128, 128, 128), (128, 64, 64), (64, 64, 64)])

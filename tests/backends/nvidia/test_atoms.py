@@ -89,6 +89,9 @@ def test_integer_products_wrap() -> None:
         ("sm_80", ("f64", "f64", "f64"), "mma_m8n8k4_f64_f64"),
         ("sm_80", ("f8e4m3fn", "f8e4m3fn", "f32"), "fma_f8e4m3fn_f32"),
         ("sm_89", ("f8e4m3fn", "f8e4m3fn", "f32"), "mma_m16n8k32_f8e4m3fn_f32"),
+        ("sm_90a", ("f8e4m3fn", "f8e4m3fn", "f32"), "wgmma_m64n8k32_f8e4m3fn_f32"),
+        ("sm_90a", ("i8", "i8", "i32"), "wgmma_m64n8k32_i8_i32"),
+        ("sm_90", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
         ("sm_100a", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
     ],
 )
@@ -120,14 +123,17 @@ def test_wgmma_accumulator_is_the_manuals(atom: Atom) -> None:
 def test_wgmma_left_operand_is_the_manuals(atom: Atom) -> None:
     m, _, k = atom.shape
     layout = atom.fragments["a"].tiled((m, k), [0, 0])
-    assert layout.registers == 8
-    for register in range(8):
+    packed = 32 // DTYPES[atom.a].bits
+    assert layout.registers == 4 * packed and k * DTYPES[atom.a].bits == 256
+    for register in range(4 * packed):
+        word, inside = divmod(register, packed)
         for thread in range(128):
-            row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register // 2 % 2)
-            column = 8 * (register // 4) + 2 * (thread % 4) + register % 2
+            row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (word % 2)
+            column = 4 * packed * (word // 2) + packed * (thread % 4) + inside
             assert layout.coord(register, thread % 32, thread // 32) == (row, column)
 
 
 def test_wgmma_comes_in_every_width() -> None:
-    for dtype in ("f16", "bf16"):
+    for dtype in ("f16", "bf16", "f8e4m3fn", "f8e5m2"):
         assert [a.shape[1] for a in WGMMA if a.a == dtype] == list(range(8, 257, 8))
+    assert [a.shape[1] for a in WGMMA if a.a == "i8"] == [8, 16, 24, *range(32, 257, 16)]

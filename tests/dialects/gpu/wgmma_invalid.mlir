@@ -38,3 +38,9 @@
 %x, %y, %c = "test.op"() : () -> (!tile.buffer<64x16xf16>, !tile.buffer<16x16xf16>, vector<2x8xf32>)
 // expected-error@+1 {{a fragment is a vector of one axis, not vector<2x8xf32>}}
 %d = gpu.wgmma %x, %y, %c {atom = "w", layout_acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = [[16, 0], [32, 0]]>} : !tile.buffer<64x16xf16>, !tile.buffer<16x16xf16>, vector<2x8xf32> -> vector<2x8xf32>
+
+// -----
+
+%x, %y, %c = "test.op"() : () -> (!tile.buffer<64x32xi8>, !tile.buffer<32x16xi8>, vector<8xi32>)
+// expected-error@+1 {{b lies with K side by side unless its elements have 16 bits}}
+%d = gpu.wgmma %x, %y, %c {atom = "w", layout_acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = [[16, 0], [32, 0]]>} : !tile.buffer<64x32xi8>, !tile.buffer<32x16xi8>, vector<8xi32> -> vector<8xi32>

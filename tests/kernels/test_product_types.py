@@ -1,0 +1,75 @@
+"""Products of narrow types, whichever way their operands lie: run on the CPU and by the model of GPUs' matrix units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from product_programs import NUMPY, accumulator, blocks_of, doubled_nt, doubled_right, operand, product, product_nt
+
+BYTES = ["f8e4m3fn", "f8e5m2", "i8"]
+TARGETS = [None, "model:sm_75", "model:sm_80", "model:sm_89", "model:sm_90a", "model:sm_120a"]
+BLOCKS = [(64, 64, 32), (48, 40, 16), (128, 96, 128)]
+
+
+def check(kernel: Any, target: str | None, a: Any, b: Any, kind: str, block: tuple[int, int, int], wanted: Any) -> None:
+    """Sums of exact products: only the accumulator rounds."""
+    out = np.zeros(wanted.shape, NUMPY.get(accumulator(kind), np.dtype(np.int32)))
+    out.fill(77)
+    kernel[blocks_of(wanted.shape, block)](a, b, out, *block, target=target)
+    if kind == "i8":
+        np.testing.assert_array_equal(out, wanted)
+    else:
+        assert np.linalg.norm(out.astype(np.float64) - wanted) < 1e-6 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("kind", BYTES)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("orders", ["rr", "rc", "cr", "cc"])
+def test_any_order(rng: np.random.Generator, target: str | None, kind: str, orders: str) -> None:
+    m, n, k = 133, 70, 144
+    a = operand(rng, (m, k), kind, orders[0] == "c")
+    b = operand(rng, (k, n), kind, orders[1] == "c")
+    check(product, target, a, b, kind, (64, 64, 32), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("kind", BYTES)
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("target", [None, "model:sm_89", "model:sm_90a"])
+@pytest.mark.parametrize("k", [77, 144])
+def test_right_operand_transposed(
+    rng: np.random.Generator, target: str | None, block: tuple[int, int, int], kind: str, k: int
+) -> None:
+    """144 elements a row go by bulk copies, 77 by threads."""
+    a, b = operand(rng, (130, k), kind), operand(rng, (70, k), kind)
+    check(product_nt, target, a, b, kind, block, a.astype(np.float64) @ b.T.astype(np.float64))
+
+
+@pytest.mark.parametrize("kind", BYTES)
+@pytest.mark.parametrize("target", [None, "model:sm_89", "model:sm_90a"])
+def test_operands_out_of_registers(rng: np.random.Generator, target: str | None, kind: str) -> None:
+    block, k = (64, 64, 64), 208
+    a, b = operand(rng, (70, k), kind), operand(rng, (99, k), kind)
+    check(doubled_nt, target, a, b, kind, block, 2 * a.astype(np.float64) @ b.T.astype(np.float64))
+    b = operand(rng, (k, 99), kind)
+    check(doubled_right, target, a, b, kind, block, 2 * a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "b", "kind", "unit"),
+    [
+        (product_nt, "[?:16, ?:16]", "f8e4m3fn", "wgmma_m64n128k32_f8e4m3fn_f32"),
+        (product_nt, "[?:16, ?:16]", "f8e5m2", "wgmma_m64n128k32_f8e5m2_f32"),
+        (product_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
+        (doubled_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
+        # N side by side is what no instruction of a warpgroup reads, whether it is so in the array or computed so.
+        (product, "[?:16, ?:16]", "f8e4m3fn", "mma_m16n8k32_f8e4m3fn_f32"),
+        (product, "[?:16, ?:16]", "i8", "mma_m16n8k32_i8_i32"),
+        (doubled_right, "[?:16, ?:16]", "i8", "mma_m16n8k32_i8_i32"),
+    ],
+)
+def test_the_instruction_follows_the_order(kernel: Any, b: str, kind: str, unit: str) -> None:
+    given = {"a": f"{kind}[?:16, ?:16]", "b": kind + b, "out": f"{accumulator(kind)}[?:16, ?:16]"}
+    compiled = kernel.compile("model:sm_90a", **given, BM=128, BN=128, BK=128)
+    assert compiled.report["atoms"] == [unit]
