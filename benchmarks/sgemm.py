@@ -2,26 +2,32 @@
 
 The naive forms, an element a thread: `tileopt` indexes plainly under a contract, `views` takes a row and a column,
 `checked` indexes plainly without a contract, `unchecked` is its twin whose tests are dropped, and `CUDA C` is the same
-loop without any tests, compiled by NVRTC.
+loop without any tests, compiled by NVRTC. Then two with tiles: `sgemm_even`, and `sgemm_tiled` for any extents.
+
+`python -m benchmarks.sgemm --sweep` times forms of `sgemm_even`: threads, tiles, steps at a time.
 """
 
 # ruff: noqa: B023  (each set of lambdas runs before its loop goes on)
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks.measure import Launch, Row, interleaved
-from tileopt import simt
+from tileopt import TileoptError, simt
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "simt"))
 
 from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
+from sgemm_even import REQUIRES, sgemm_even
 from sgemm_tiled import sgemm_tiled
 
 Tensor = torch.Tensor
@@ -44,6 +50,66 @@ def cuda_c() -> Callable[..., Any] | None:
     """The loop in CUDA C; None where this PyTorch cannot compile it."""
     compile_ = getattr(torch.cuda, "_compile_kernel", None)
     return None if compile_ is None else compile_(CUDA_C, "sgemm")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of `sgemm_even`: warps along rows and columns, sums a thread, steps at a time; `blocks` shall fit on a
+    multiprocessor."""
+
+    warps: tuple[int, int]
+    sums: tuple[int, int]
+    steps: int
+    blocks: int
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        return 4 * self.sums[0] * self.warps[0], 8 * self.sums[1] * self.warps[1]
+
+    @property
+    def threads(self) -> int:
+        return 32 * self.warps[0] * self.warps[1]
+
+    def __str__(self) -> str:
+        tile, sums = "x".join(map(str, self.tile)), "x".join(map(str, self.sums))
+        return f"{tile}x{self.steps}, {sums} a thread, {self.threads} threads, {self.blocks} blocks"
+
+
+DEFAULT, SMALL = Form((4, 2), (8, 8), 8, 2), Form((4, 2), (4, 8), 16, 2)
+FORMS = (
+    DEFAULT,
+    SMALL,
+    Form((4, 2), (8, 8), 16, 2),
+    Form((4, 2), (8, 16), 8, 1),
+    Form((4, 2), (8, 16), 16, 1),
+    Form((4, 2), (16, 8), 8, 1),
+    Form((4, 1), (8, 16), 8, 2),
+    Form((4, 1), (8, 16), 16, 2),
+    Form((2, 2), (16, 8), 8, 2),
+    Form((2, 2), (8, 8), 8, 4),
+    Form((2, 2), (8, 8), 16, 4),
+    Form((4, 2), (4, 8), 16, 3),
+)
+
+
+@cache
+def even_kernel(threads: int, blocks: int) -> Any:
+    """`sgemm_even` for other blocks than its own."""
+    if (threads, blocks) == (256, 2):
+        return sgemm_even
+    options: dict[str, Any] = {"block": threads, "launch_bounds": (threads, blocks)}
+    return simt.kernel(grid_rank=2, deny_checks=True, requires=REQUIRES, **options)(sgemm_even.function)
+
+
+def even_launch(a: Tensor, b: Tensor, out: Tensor, form: Form) -> Launch:
+    (rows, columns), (TM, TN), (WR, WC) = form.tile, form.sums, form.warps
+    launcher = even_kernel(form.threads, form.blocks)[b.shape[1] // columns, len(a) // rows]
+    return lambda: launcher(a, b, out, TM=TM, TN=TN, WR=WR, WC=WC, K=form.steps)
+
+
+def best_form(n: int) -> Form:
+    """The smaller tile where the larger ones would leave multiprocessors idle."""
+    return SMALL if n < 2048 else DEFAULT
 
 
 def error_of(out: Tensor, reference: Tensor) -> float:
@@ -86,13 +152,45 @@ def sgemms(quick: bool) -> Iterator[Row]:
             rivals["cuBLAS"] = cublas
             yield timed(Row(f"sgemm naive {n}", "TFLOP/s"), 2.0 * n**3, rivals, outs, reference)
             tiles = (simt.cdiv(n, 128), simt.cdiv(n, 128))
+            outs["tiled"] = outs["views"]
             rivals = {
-                "tileopt": lambda: sgemm_tiled[tiles](a, b, outs["tileopt"], T=8, K=16),
-                "K=8": lambda: sgemm_tiled[tiles](a, b, outs["views"], T=8, K=8),
+                "tileopt": even_launch(a, b, outs["tileopt"], best_form(n)),
+                "tiled": lambda: sgemm_tiled[tiles](a, b, outs["tiled"]),
                 "cuBLAS": cublas,
             }
-            outs["K=8"] = outs["views"]
             yield timed(Row(f"sgemm tiled {n}", "TFLOP/s"), 2.0 * n**3, rivals, outs, reference)
             del reference
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def sweep(sizes: list[int]) -> None:
+    """Prints TFLOP/s of all forms at all sizes, of cuBLAS, and the worst error; a form that fails says how."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    for n in sizes:
+        a, b = torch.randn(n, n, device="cuda"), torch.randn(n, n, device="cuda")
+        reference, out, theirs = a.double() @ b.double(), torch.empty_like(a), torch.empty_like(a)
+        rivals: dict[str, Launch] = {"cuBLAS": lambda: torch.mm(a, b, out=theirs)}
+        errors = {"cuBLAS": 0.0}
+        for form in FORMS:
+            launch = even_launch(a, b, out, form)
+            out.fill_(math.nan)
+            try:
+                launch()
+                torch.cuda.synchronize()
+            except TileoptError as error:
+                print(f"{n}: {form}: {error}", flush=True)
+                continue
+            errors[str(form)] = error_of(out, reference)
+            rivals[str(form)] = launch
+        times = interleaved(rivals)
+        for name, ms in sorted(times.items(), key=lambda item: item[1]):
+            rate, ratio = 2.0 * n**3 / ms / 1e9, times["cuBLAS"] / ms
+            print(f"{n}: {rate:6.1f} TFLOP/s, {ratio:.3f} of cuBLAS, error {errors[name]:.1e}: {name}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sgemm", description=__doc__)
+    parser.add_argument("--sweep", action="store_true", required=True, help="time all forms of sgemm_even")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1024, 2048, 4096, 8192], help="multiples of 256")
+    sweep(parser.parse_args().sizes)

@@ -71,25 +71,33 @@ def pointer_to(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) 
     if isinstance(value, View):
         type_ = types.memory_type(emitter.element(value.type.element_type))
         space = value.space or emitter.backend.global_pointer
-        return _view_pointer(emitter, value, places, type_, space), space, type_
+        return _stepped(emitter, value.pointer, places, value.strides, type_, space), space, type_
     assert isinstance(value, Buffer)
     type_ = types.memory_type(emitter.element(value.type.element_type))
+    shared = value.type.shared_layout
+    if not shared.bits and shared.panels == 1:
+        # In 64 bits, where LLVM finds constants that neighbours differ by: they go into the instructions.
+        strides, space = [str(stride) for stride in shared.strides], emitter.backend.shared_pointer
+        return _stepped(emitter, value.pointer, places, strides, type_, space), space, type_
     narrow = [p if p.isdigit() else emitter.assign(f"trunc i64 {p} to i32") for p in places]
     linear = linear_index(emitter, value.type.shared_layout, narrow)
     return element_pointer(emitter, value, linear), emitter.backend.shared_pointer, type_
 
 
-def _view_pointer(emitter: Emitter, view: View, places: Sequence[str], type_: str, space: str) -> str:
+def _stepped(
+    emitter: Emitter, pointer: str, places: Sequence[str], strides: Sequence[str], type_: str, space: str
+) -> str:
+    """The address of the element at `places`, which lies inside of what the pointer is to."""
     total = "0"
-    for index, stride in zip(places, view.strides, strict=True):
+    for index, stride in zip(places, strides, strict=True):
         if index == "0":
             continue
         # Inside the array, whose bytes an i64 counts.
         term = index if stride == "1" else emitter.assign(f"mul nsw i64 {index}, {stride}")
         total = term if total == "0" else emitter.assign(f"add nsw i64 {total}, {term}")
     if total == "0":
-        return view.pointer
-    return emitter.assign(f"getelementptr inbounds {type_}, {space} {view.pointer}, i64 {total}")
+        return pointer
+    return emitter.assign(f"getelementptr inbounds {type_}, {space} {pointer}, i64 {total}")
 
 
 def element_load(emitter: Emitter, op: Operation) -> None:

@@ -13,7 +13,8 @@ ELEMENTWISE_INT = ("smin", "smax", "umin", "umax", "abs", "ctlz", "cttz", "ctpop
 CONVERSIONS = ("fptosi.sat", "fptoui.sat")
 SPECIAL_REGISTERS = tuple(f"nvvm.read.ptx.sreg.{name}.{axis}" for name in ("tid", "ctaid", "nctaid") for axis in "xyz")
 OTHERS = (
-    "nvvm.barrier.cta.sync.aligned.all", "nvvm.barrier.cta.sync.aligned.count", "trap", "nvvm.read.ptx.sreg.clock64",
+    "nvvm.barrier.cta.sync.aligned.all", "nvvm.barrier.cta.sync.aligned.count", "trap", "assume",
+    "nvvm.read.ptx.sreg.clock64",
     *(f"nvvm.shfl.sync.{mode}.i32" for mode in ("bfly", "idx", "up", "down")),
     *(f"nvvm.vote.{kind}.sync" for kind in ("any", "all", "ballot")),
     *(f"nvvm.match.{kind}" for kind in ("any.sync.i32", "any.sync.i64", "all.sync.i32p", "all.sync.i64p")),

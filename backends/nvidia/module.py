@@ -15,10 +15,11 @@ from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia import tma
 from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
+from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
 from tileopt.dialects.kernel import CLUSTER, MIN_BLOCKS, PERSISTENT
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
-from tileopt.dialects.simt_thread import ElementStore
+from tileopt.dialects.simt_thread import ElementLoad, ElementStore
 from tileopt.dialects.target import Target
 from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 
@@ -122,6 +123,8 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             unit,
             align,
         )
+        if contract is not None:
+            _assume_strides(emitter, argument, contract)
     if PERSISTENT in emitter.kernel.attributes:
         out += [f"i64 {EXTENT} {grid_parameter(axis)}" for axis in range(3)]
         size += 24
@@ -138,6 +141,19 @@ def _define_arguments(emitter: Emitter) -> list[str]:
             location=location_of(emitter.kernel),
         )
     return out
+
+
+def _assume_strides(emitter: Emitter, argument: SSAValue, contract: ContractAttr) -> None:
+    """Tells LLVM what divides the strides of an array whose elements are named one by one, so that it can join
+    neighbours to one wide access. Accesses to tiles are wide already."""
+    if not any(isinstance(use.operation, ElementLoad | ElementStore) for use in argument.uses):
+        return
+    for stride, divisor in zip(emitter.view(argument).strides, contract.stride_div, strict=True):
+        if divisor > 1 and stride.startswith("%"):
+            with emitter.in_entry():
+                rest = emitter.assign(f"and i64 {stride}, {divisor - 1}")
+                multiple = emitter.assign(f"icmp eq i64 {rest}, 0")
+                emitter.line(f"call void {emitter.declare('void @llvm.assume(i1)')}(i1 {multiple})")
 
 
 def _aliasing(view: SSAValue) -> str:

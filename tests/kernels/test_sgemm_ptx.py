@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from kernel_device import Device
 
-from tileopt import simt
+from tileopt import LaunchError, simt
 from tileopt.backends import pipelines
 from tileopt.dialects.bounds import BoundsAttr, Outcome
 from tileopt.dialects.target import get_target
@@ -19,6 +19,7 @@ from tileopt.dialects.target import get_target
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
 
 from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
+from sgemm_even import sgemm_even
 from sgemm_tiled import sgemm_tiled
 
 MATRICES = {"a": "f32[?,?]", "b": "f32[?,?]", "c": "f32[?,?]"}
@@ -30,9 +31,9 @@ def ptx_of(kernel: Any, target: str, **constants: int) -> str:
     return text
 
 
-def overruled(kernel: Any, target: str) -> str:
+def overruled(kernel: Any, target: str, **arrays: str) -> str:
     """The kernel's PTX if each access were proved: the passes' findings are overruled, without a word to them."""
-    compiled = kernel.compile(target, **MATRICES)
+    compiled = kernel.compile(target, **(arrays or MATRICES))
     module = kernel.fixed().build(compiled.signature)
 
     def overrule(name: str, now: Any) -> None:
@@ -108,6 +109,49 @@ def test_tiles_are_read_four_at_a_time() -> None:
     ptx = ptx_of(sgemm_tiled, "sm_90a", T=4)
     assert "trap" not in ptx
     assert ptx.count("ld.shared") == ptx.count("ld.shared.v4") == 16
+
+
+# Rows at a multiple of 16 bytes, as arrays have whose extents the tiles divide.
+EVEN = dict.fromkeys("abc", "f32[?,?:16]")
+even_checked = simt.kernel(block=256, grid_rank=2, launch_bounds=(256, 2))(sgemm_even.function)
+
+
+def test_tiles_that_fit_move_four_elements_at_a_time() -> None:
+    ptx: str = sgemm_even.compile("sm_90a", **EVEN).ptx
+    assert "trap" not in ptx
+    body = max(loops(ptx), key=len)
+    count = {word: sum(word in one for one in body) for word in ("fma", "ld.global", "st.shared", "ld.shared", "bar.")}
+    # Eight steps of 8 x 8 products; of each operand two fours a step; one four of each operand to fetch and to place,
+    # of which the transposed one falls apart; one barrier.
+    assert count == {"fma": 512, "ld.global": 2, "st.shared": 5, "ld.shared": 32, "bar.": 1}
+    assert sum(".v4" in one for one in body) == 2 + 1 + 32
+    assert ptx.count("st.global") == ptx.count("st.global.v4") == 16
+    assert len(body) < 512 / 0.88  # little but products
+
+
+def test_tiles_that_fit_are_as_good_as_no_tests() -> None:
+    assert sgemm_even.compile("sm_90a", **EVEN).ptx == overruled(even_checked, "sm_90a", **EVEN)
+
+
+def test_rows_anywhere_move_one_element_at_a_time() -> None:
+    ptx: str = sgemm_even.compile("sm_90a", **MATRICES).ptx
+    assert "ld.global.nc.v" not in ptx
+
+
+def test_tiles_that_do_not_fit_are_refused(device: Device) -> None:
+    a, b, c = (device.put(np.ones(shape, np.float32)) for shape in ((128, 128), (128, 130), (128, 130)))
+    with pytest.raises(LaunchError, match=r"b.shape\[1\] % \(8 \* 8 \* 2\) == 0"):
+        sgemm_even[2, 1](a, b, c)
+
+
+@pytest.mark.parametrize("form", [{}, {"TM": 4, "TN": 4, "K": 16}], ids=["8x8", "4x4"])
+def test_even_products(device: Device, rng: np.random.Generator, form: dict[str, int]) -> None:
+    M, N, K = 16 * form.get("TM", 8), 16 * form.get("TN", 8), form.get("K", 8)
+    for m, n, k in ((M, N, K), (2 * M, 3 * N, 5 * K)):
+        a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+        c = device.empty((m, n), np.float32)
+        sgemm_even[n // N + 1, m // M + 1](device.put(a), device.put(b), c, **form)  # blocks too many do nothing
+        np.testing.assert_allclose(device.get(c), a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5)
 
 
 FORMS = {

@@ -1,0 +1,96 @@
+"""Single-precision matrix product at the speed of the FMA units, for extents that its tiles divide.
+
+A block keeps two pairs of tiles in shared memory: while it multiplies one, its threads fetch the next into registers,
+and a barrier a step is enough. A thread's TM x TN sums lie in groups of four by four, so that four elements of a tile
+are one access: everything moves 16 bytes at a time. `sgemm_tiled` takes any extents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileopt import simt
+
+# Within a warp four threads lie along the rows of c, eight along its columns. That neighbours share a row or a column
+# of each four lets the accesses of half a warp be one.
+ROWS, COLUMNS = 4, 8
+
+
+def fetch(x: Any, row: Any, column: Any, rows: int, columns: int) -> tuple[Any, ...]:
+    """This thread's fours of the tile of `x` that begins at (row, column), neighbours along the rows."""
+    simt.static_assert(rows * columns % (4 * simt.block_dim(0)) == 0, "all threads fetch the same number of fours")
+    fetched = ()
+    for n in simt.static_range(rows * columns // (4 * simt.block_dim(0))):
+        e = simt.thread_rank() + simt.block_dim(0) * n
+        i, j = row + e // (columns // 4), column + e % (columns // 4) * 4
+        fetched += (x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3])
+    return fetched
+
+
+def place(tile: Any, buffer: Any, fetched: tuple[Any, ...], columns: int, transposed: bool) -> None:
+    """Puts what `fetch` gave into a tile of so many columns."""
+    for n in simt.static_range(len(fetched)):
+        e = simt.thread_rank() + simt.block_dim(0) * (n // 4)
+        i, j = e // (columns // 4), e % (columns // 4) * 4 + n % 4
+        if transposed:
+            tile[buffer, j, i] = fetched[n]
+        else:
+            tile[buffer, i, j] = fetched[n]
+
+
+REQUIRES = [
+    "a.shape[1] == len(b)", "len(c) == len(a)", "c.shape[1] == b.shape[1]",
+    "len(a) % (4 * TM * WR) == 0", "b.shape[1] % (8 * TN * WC) == 0", "len(b) % K == 0", "len(b) >= K",
+]  # fmt: skip
+
+
+@simt.kernel(block=256, grid_rank=2, launch_bounds=(256, 2), deny_checks=True, requires=REQUIRES)
+def sgemm_even(
+    a: simt.Slice["f32", 2],
+    b: simt.Slice["f32", 2],
+    c: simt.DisjointSlice["f32", 2],
+    TM: simt.Const[int] = 8,
+    TN: simt.Const[int] = 8,
+    WR: simt.Const[int] = 4,
+    WC: simt.Const[int] = 2,
+    K: simt.Const[int] = 8,
+):
+    """c = a @ b, by blocks of WR x WC warps, each of 4 TM x 8 TN elements; K steps of the sums at a time.
+
+    The grid: (columns of c / (8 TN WC), rows of c / (4 TM WR)). TM, TN and K are multiples of 4.
+    """
+    M, N = ROWS * TM * WR, COLUMNS * TN * WC
+    simt.static_assert(simt.block_dim(0) == 32 * WR * WC, "a block has WR * WC warps")
+    left, right = simt.shared((2, K, M + 4)), simt.shared((2, K, N))  # the pitch of `left` keeps its stores apart
+    row, column = simt.block_idx(1) * M, simt.block_idx(0) * N
+    if row >= len(c) or column >= c.shape[1]:
+        return
+    pair = simt.thread_rank() // 2
+    half = pair // COLUMNS
+    warp = half // 2
+    i = warp // WC * (ROWS * TM) + half % 2 * 8 + simt.thread_rank() % 2 * 4
+    j = warp % WC * (COLUMNS * TN) + pair % COLUMNS * 4
+    sums = (0.0,) * (TM * TN)
+    steps = len(b) // K
+    next_left, next_right = fetch(a, row, 0, M, K), fetch(b, 0, column, K, N)
+    place(left, 0, next_left, K, True)
+    place(right, 0, next_right, N, False)
+    simt.barrier()
+    for step in range(steps):
+        if step + 1 < steps:
+            next_left, next_right = fetch(a, row, (step + 1) * K, M, K), fetch(b, (step + 1) * K, column, K, N)
+        for k in simt.static_range(K):
+            x, y, total = (), (), ()
+            for r in simt.static_range(TM):
+                x += (left[step % 2, k, i + (r % 4 + r // 4 * (4 * ROWS))],)
+            for r in simt.static_range(TN):
+                y += (right[step % 2, k, j + (r % 4 + r // 4 * (4 * COLUMNS))],)
+            for n in simt.static_range(TM * TN):
+                total += (sums[n] + x[n // TN] * y[n % TN],)
+            sums = total
+        place(left, 1 - step % 2, next_left, K, True)
+        place(right, 1 - step % 2, next_right, N, False)
+        simt.barrier()
+    for n in simt.static_range(TM * TN):
+        r, s = n // TN, n % TN
+        c[row + i + (r % 4 + r // 4 * (4 * ROWS)), column + j + (s % 4 + s // 4 * (4 * COLUMNS))] = sums[n]
