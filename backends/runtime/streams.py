@@ -6,6 +6,7 @@ its launches and runs them again. A program that uses them is the same on both.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -28,6 +29,12 @@ _OURS: set[int] = set()  # handles of CUDA streams that were made here
 
 def is_followed(stream: Any, handle: int, from_torch: bool) -> bool:
     """Whether all that orders this stream's work is seen (see `order`). `stream`: as given, None for the current."""
+    if "cupy" in sys.modules:
+        return False  # what it waits for is not seen
+    if "torch" in sys.modules and not torch_trace.is_followed():
+        order.begin()
+        if not torch_trace.is_followed():
+            return False
     if handle == 0 or handle in _OURS:
         return True
     if not torch_trace.is_followed() or not (from_torch if stream is None else hasattr(stream, "cuda_stream")):

@@ -374,3 +374,19 @@ def test_the_short_cut_follows_streams(launch: Any, cuda: FakeCuda, said: list[i
     for _ in range(20):
         launch(kernel, (1,), x, stream=two)
     assert len(cuda.launches) == 41
+
+
+def test_streams_are_not_followed_beside_what_is_not_seen(
+    launch: Any, cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tileopt.check_order(True)
+    kernel, one, two = FakeKernel(OUT), tileopt.Stream(), tileopt.Stream()
+    for name in ("cupy", "torch"):
+        x = array()
+        with monkeypatch.context() as there:
+            there.setitem(sys.modules, name, ModuleType(name))
+            launch(kernel, (1,), x, stream=one)
+            launch(kernel, (1,), x, stream=two)
+        launch(kernel, (1,), x, stream=one)
+        with pytest.raises(OwnershipError):
+            launch(kernel, (1,), x, stream=two)
