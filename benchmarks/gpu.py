@@ -22,6 +22,7 @@ import tileopt
 from benchmarks import triton_kernels
 from benchmarks.measure import Launch, Row, interleaved
 from benchmarks.sgemm import sgemms
+from benchmarks.variants import variants
 from tileopt import tile
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
@@ -307,6 +308,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "rows": rows,
         "products": lambda: products(quick),
         "others": lambda: others(quick),
+        "variants": lambda: variants(finish),
         "types": lambda: types(quick),
         "attention": lambda: attentions(quick),
         "sgemm": lambda: sgemms(quick),

@@ -177,8 +177,13 @@ class _Assigner:
         """What comes from shared memory for this product only, comes in the fragment's layout."""
         layouts = self.product(op)
         for operand, layout in ((op.a, layouts.a), (op.b, layouts.b)):
-            if layout is not None and isinstance(operand.owner, tile.Unstage | tile.LoadBuffer):
+            if layout is not None and isinstance(operand.type, TensorType) and self.comes_staged(operand):
                 self.choose(operand, layout)
+
+    def comes_staged(self, value: SSAValue) -> bool:
+        """Whether a tile, or one that it is made of element by element, is read from shared memory."""
+        root, staged = self.classes.find(value), tile.Unstage | tile.LoadBuffer
+        return any(isinstance(op, staged) and self.classes.find(op.results[0]) is root for op in self.ops)
 
     def map_layout(self, op: tile.MapSimt, axis: int) -> Layout:
         """The layout in which warps lie along the axis of a map."""
@@ -209,6 +214,7 @@ class _Assigner:
 
     def assign_buffers(self, ops: list[Operation]) -> None:
         orders: dict[tuple[SSAValue, int], Coord] = {}
+        bulk = any(isinstance(op, pipe.Roles) for op in ops)  # the copy engine, too, must be able to tell it
         described = {self.origin(v) for op in ops if isinstance(op, tile.Mma) for v in self.described_operands(op)}
         for op in ops:
             if isinstance(op, pipe.Copy):
@@ -218,7 +224,7 @@ class _Assigner:
                 members = pipe.channel_type(op.result).members.data
                 keys = [(op.result, i) for i in range(len(members))]
                 laid = [
-                    self.staged(member, orders.get(key, tuple(range(member.rank))), key in described)
+                    self.staged(member, orders.get(key, tuple(range(member.rank))), bulk or key in described)
                     for member, key in zip(members, keys, strict=True)
                 ]
                 slots: IntAttr = pipe.channel_type(op.result).slots

@@ -133,6 +133,8 @@ def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:
             return chain if chain.products and uses[0].index == chain.carried else None
         if not isinstance(user, gpu_wgmma.Wgmma) or user.parent is not body or user.acc is not value:
             return None
+        if not isinstance(user.a.type, BufferType):
+            return None  # its registers are made anew while the last product would read them
         waits = [use.operation for use in user.result.uses]
         if len(waits) != 1 or not isinstance(waits[0], gpu_wgmma.WgmmaWait) or waits[0].parent is not body:
             return None

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tileopt.dialects import gpu_mbarrier, gpu_tma, pipe, simt
+from tileopt.dialects import gpu_mbarrier, gpu_tma, gpu_wgmma, pipe, simt, simt_warp
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import MIN_BLOCKS
 from tileopt.dialects.layout import WARP_SIZE
@@ -47,6 +47,7 @@ class RoleLowering:
     roles: pipe.Roles
     rings: dict[SSAValue, _Ring] = field(default_factory=dict)
     counters: SlotCounters = field(default_factory=SlotCounters)
+    by_threads: set[SSAValue] = field(default_factory=set)  # channels whose tiles threads read themselves
     places: dict[tuple[SSAValue, int, Block], SSAValue] = field(default_factory=dict)
 
     @property
@@ -76,6 +77,8 @@ class RoleLowering:
                 ring = self.rings[op.channel]
                 slot, turn = self.place(op, ring, op.iteration)
                 _emit(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
+                if any(_read_by_threads(tile) for tile in op.tiles):
+                    self.by_threads.add(op.channel)
                 for member, tile in enumerate(op.tiles):
                     buffer = self.slot(op, ring, member, slot)
                     buffer.name_hint = tile.name_hint
@@ -83,6 +86,8 @@ class RoleLowering:
             case pipe.Release():
                 ring = self.rings[op.channel]
                 slot, _ = self.place(op, ring, op.iteration)
+                if op.channel in self.by_threads:
+                    _emit(op, simt_warp.SyncWarp)  # the lane that arrives does so for all
                 where = self.first_lane(op)
                 if op.where is not None:
                     where = emit(op, arith.AndIOp, [where, op.where], [i1])
@@ -185,6 +190,18 @@ class RoleLowering:
         region.detach_block(block)
         _emit(done, scf.IfOp, [one], [], {}, [Region(block), Region()])
         region.add_block(around)
+
+
+def _read_by_threads(tile: SSAValue) -> bool:
+    """Whether anything but a unit that reads past the threads takes a tile."""
+    for use in tile.uses:
+        op = use.operation
+        if isinstance(op, simt.ViewBuffer):
+            if _read_by_threads(op.result):
+                return True
+        elif not isinstance(op, gpu_wgmma.Wgmma):
+            return True
+    return False
 
 
 def _narrow(at: Operation, value: int) -> SSAValue:

@@ -82,7 +82,9 @@ def _copied_in_bulk(stream: Stream, target: Target) -> bool:
     if unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is not None:
         return False
     users = _users(stream.stage.result)
-    return bool(users) and all(_reads_past_threads(op, target) for op in users)
+    # Threads read tiles of one panel: rows of a swizzle's width.
+    readers: tuple[type[Operation], ...] = () if layout.panels > 1 else (tile.Unstage,)
+    return bool(users) and all(isinstance(op, readers) or _reads_past_threads(op, target) for op in users)
 
 
 def _reads_past_threads(op: Operation, target: Target) -> bool:

@@ -6,8 +6,9 @@ demands shared memory and tensors where it demands registers.
 What a kernel of threads takes from shared memory is read there, if nothing may have written since. A tile is staged
 once, whatever number of products takes it. Transposes and reshapes that only add or drop axes of
 extent 1 move behind the staging, where they cost nothing. Operands in registers that come straight from an array are
-staged too: the copy into shared memory can then follow the array's order, and be made ahead of time. What is computed
-in registers stays there; `assign-layouts` sees to its layout.
+staged too, and so are tiles that are worked on element by element on the way: the copy into shared memory can then
+follow the array's order, and be made ahead of time. What is computed in registers stays there; `assign-layouts` sees
+to its layout.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -92,7 +94,20 @@ class _Placement:
             return self.fragment(operand, product)
         if space is Space.REGISTER and _comes_from_array(operand):
             return self.fragment(self.buffer(operand, product), product)
+        if space is Space.REGISTER:
+            for load in _loads_behind(operand, product):
+                self.through_memory(load)
         return operand
+
+    def through_memory(self, load: tile.Load) -> None:
+        """Has a loaded tile that is worked on in registers come by way of shared memory."""
+        after, type_ = load.next_op, BufferType.of(tile_shape(load.result.type), element_type(load.result.type))
+        assert after is not None
+        users = [(use.operation, use.index) for use in load.result.uses]
+        staged = _insert(tile.Stage, load.result, type_, load, after)
+        read = _insert(tile.Unstage, staged, load.result.type, load, after)
+        for user, index in users:
+            user.operands[index] = read
 
     def buffer(self, value: SSAValue, product: tile.Mma) -> SSAValue:
         """The buffer that holds a tile."""
@@ -193,6 +208,28 @@ def _comes_from_array(value: SSAValue) -> bool:
     while isinstance(op, tile.Transpose) or (isinstance(op, tile.Reshape) and _keeps_extents(op)):
         op = op.source.owner
     return isinstance(op, tile.Load) and _only_multiplied(op.result)
+
+
+def _loads_behind(operand: SSAValue, product: tile.Mma) -> list[tile.Load]:
+    """The loads of a loop's iteration whose tiles, worked on element by element, are what the product takes."""
+    block, shape = product.parent, tile_shape(operand.type)
+    if block is None or not isinstance(block.parent_op(), scf.ForOp) or len(shape) != 2:
+        return []
+    found: dict[tile.Load, None] = {}
+    pending, seen = [operand], {operand}
+    while pending:
+        op = pending.pop().owner
+        if not isinstance(op, Operation) or op.parent is not block:
+            continue
+        if isinstance(op, tile.Load):
+            if tile_shape(op.result.type) == shape and bit_width(op.result.type) == bit_width(operand.type):
+                found[op] = None
+        elif op.name.startswith(("arith.", "math.")):
+            for value in op.operands:
+                if isinstance(value.type, TensorType) and value not in seen:
+                    seen.add(value)
+                    pending.append(value)
+    return [load for load in found if load.result.has_one_use()]
 
 
 def _only_multiplied(value: SSAValue) -> bool:
