@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tileopt.backends.runtime import binding, defaults, fast_plan, moves, order, recording, streams
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
-from tileopt.backends.runtime.fast_plan import GRIDS_MAX, USES, FastPlan
+from tileopt.backends.runtime.fast_plan import FASTS_MAX, GRIDS_MAX, USES, FastPlan
 from tileopt.backends.runtime.grid import Grid, normalise
 from tileopt.backends.runtime.moves import MOVED
 from tileopt.backends.runtime.plan import ArgumentBuffer, Plan
@@ -41,7 +41,7 @@ class Dispatcher:
         self._fingerprint = definition.fingerprint
         self._state = _State(definition.fingerprint(), Planner(definition))
         self._states = {self._state.fingerprint: self._state}
-        self._fast: FastPlan | None = None  # of the plan that was used last
+        self._fasts: tuple[FastPlan, ...] = ()  # of the plans that were used last
 
     def launch(
         self,
@@ -53,14 +53,15 @@ class Dispatcher:
     ) -> None:
         """Runs the kernel over the grid. Raises LaunchError, or CompileError and its kin the first time."""
         fingerprint = self._fingerprint()
-        fast = self._fast
-        if fast is not None and fast.fingerprint is fingerprint and target is None and not kwargs:
-            if self._launch_fast(fast, grid, args, stream):
-                return
+        flat = (*args, *kwargs.values()) if kwargs else args
+        if target is None:
+            for fast in self._fasts:
+                if fast.fingerprint is fingerprint and fast.names == tuple(kwargs):
+                    if self._launch_fast(fast, grid, flat, stream):
+                        return
         state = self._state
         if fingerprint is not state.fingerprint:
             state = self._switch(fingerprint)
-        flat = (*args, *kwargs.values()) if kwargs else args
         wanted = target if target is None or type(target) is str else getattr(target, "name", target)
         entry = state.entries.get((wanted, defaults.generation, *map(type, flat), *kwargs))
         if entry is None:
@@ -96,8 +97,8 @@ class Dispatcher:
         if plan.conditions:
             self._check_conditions(plan, flat, extents)
         plan.uses += 1
-        if plan.uses >= USES and not kwargs and target is None:
-            self._remember(entry, plan, flat, extents, fingerprint)
+        if plan.uses >= USES and target is None:
+            self._remember(entry, plan, flat, extents, fingerprint, tuple(kwargs))
         if recording.noting and recording.is_open():
             state.planner.note(entry, flat, plan, extents, stream or streams.current_stream())
         buffer = plan.buffer()
@@ -121,8 +122,8 @@ class Dispatcher:
                 self._keep_alive(plan, handle, flat)
         plan.free.append(buffer)
 
-    def _launch_fast(self, fast: FastPlan, grid: Any, args: tuple[Any, ...], stream: Any) -> bool:
-        """Launches if the arguments are like those of the plan that was used last, and nothing else wants to know."""
+    def _launch_fast(self, fast: FastPlan, grid: Any, args: Sequence[Any], stream: Any) -> bool:
+        """Launches if the arguments are like those of a plan that was used before, and nothing else wants to know."""
         if recording.noting or fast.generation != defaults.generation:
             return False
         if MOVED and any(id(value) in MOVED for value in args):
@@ -176,19 +177,22 @@ class Dispatcher:
         words = buffer.words
         return order.tracker(plan.device).again(handle, (id(plan), *(words[slot] for slot in plan.pointer_slots)))
 
-    def _remember(self, entry: Entry, plan: Plan, flat: Sequence[Any], grid: Grid, fingerprint: str) -> None:
+    def _remember(
+        self, entry: Entry, plan: Plan, flat: Sequence[Any], grid: Grid, fingerprint: str, names: tuple[str, ...]
+    ) -> None:
         """The next launch tries this plan's short cut first."""
         fast = plan.fast
         if fast is None or fast.generation != defaults.generation or fast.fingerprint is not fingerprint:
             if plan.uses > USES and fast is None:
                 return  # it has none
-            fast = plan.fast = fast_plan.make(entry, plan, flat, fingerprint, defaults.generation)
+            fast = plan.fast = fast_plan.make(entry, plan, flat, names, fingerprint, defaults.generation)
         if fast is not None:
             if len(fast.grids) >= GRIDS_MAX:
                 fast.grids.clear()
             if all(type(n) is int for n in grid):
                 fast.grids.add(grid)
-            self._fast = fast
+            if fast not in self._fasts:
+                self._fasts = (fast, *self._fasts[: FASTS_MAX - 1])
 
     def _switch(self, fingerprint: str) -> _State:
         """The kernel's source, a helper's or a captured constant has changed, or changed back."""

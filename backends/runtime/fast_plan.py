@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 USES = 8  # launches of a plan before its short cut is made
 GRIDS_MAX = 256
+FASTS_MAX = 4  # short cuts that a launch tries before it goes the long way
 _MOST = (1 << 63) - 1
 _DTYPE_CODES = {"b": 6, "i": 0, "u": 1, "f": 2}  # DLPack's DLDataTypeCode
 _BFLOAT = 4
@@ -42,6 +43,7 @@ class FastPlan:
     """The short cut of one plan. `grids`: those that were checked. `kept`: what native code compares with."""
 
     plan: Plan
+    names: tuple[str, ...]  # of the arguments that are given by name, which come last
     fingerprint: str
     generation: int
     match: Launch
@@ -58,12 +60,14 @@ class FastPlan:
         return found[1]
 
 
-def make(entry: Entry, plan: Plan, flat: Sequence[Any], fingerprint: str, generation: int) -> FastPlan | None:
+def make(
+    entry: Entry, plan: Plan, flat: Sequence[Any], names: tuple[str, ...], fingerprint: str, generation: int
+) -> FastPlan | None:
     """The short cut for launches like this one, or None where one is not possible."""
     match = fast_match.match() if _is_simple(entry, plan) else None
     if match is None:
         return None
-    fast = FastPlan(plan, fingerprint, generation, match, len(flat), lambda _: (0, None))
+    fast = FastPlan(plan, names, fingerprint, generation, match, len(flat), lambda _: (0, None))
     rows = _rows(entry, plan, flat, fast.kept)
     if rows is None:
         return None

@@ -77,6 +77,35 @@ def test_the_short_cut_is_taken_and_right(counted: list[int]) -> None:
     assert counted == [1] * 5
 
 
+def test_a_few_plans_in_turn(counted: list[int]) -> None:
+    sets = [arrays(size) for size in (21, 22, 23, 24)]
+    for _ in range(2 * fast_plan.USES):
+        for x, y, out in sets:
+            mix[1](x, y, out, 0.5, 3, True)
+    counted.clear()
+    for x, y, out in sets:
+        out[:] = np.nan
+        mix[1](x, y, out, 0.25, 5, False)
+        check(out, x, y, 0.25, 5, False)
+    assert counted.count(1) == 4
+
+
+def test_arguments_by_name(counted: list[int]) -> None:
+    x, y, out = arrays(31)
+    for _ in range(fast_plan.USES + 1):
+        mix[1](x, y, out, n=3, flag=True, a=0.5, C=2)
+    counted.clear()
+    mix[1](x, y, out, n=5, flag=False, a=0.25, C=2)
+    assert counted == [1]
+    check(out, x, y, 0.25, 5, False, 2)
+    for given in ({"a": 0.25, "n": 5, "flag": False, "C": 2}, {"n": 5, "flag": False, "a": 0.25, "C": 3}):
+        out[:] = np.nan
+        mix[1](x, y, out, **given)
+        check(out, x, y, 0.25, 5, False, given["C"])
+    with pytest.raises(LaunchError, match="no parameter 'b'"):
+        mix[1](x, y, out, n=5, flag=False, b=0.25, C=2)
+
+
 DIFFERENT: dict[str, Callable[[Any, Any, Any], tuple[Any, ...]]] = {
     "another size": lambda x, y, o: (*arrays(130), 0.5, 3, True),
     "a smaller view": lambda x, y, o: (x[:80], y[:80], o[:80], 0.5, 3, True),
