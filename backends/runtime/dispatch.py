@@ -152,18 +152,20 @@ class Dispatcher:
             return False
         buffer = plan.buffer()
         table = fast.table(buffer)
-        if plan.device != HOST and (order.active or (handle and order.wanted)):
-            # A grid of nothing: the arguments are only matched.
-            if not fast.match(table, 0, 1, 1, 0, *args) or not self._in_order(plan, buffer, handle, stream):
+        follow = plan.device != HOST and (order.active or (handle and order.wanted))
+        if follow or plan.maps:
+            # A grid of nothing: the arguments are only matched and written.
+            if not fast.match(table, 0, 1, 1, 0, *args) or (
+                follow and not self._in_order(plan, buffer, handle, stream)
+            ):
                 plan.free.append(buffer)
                 return False
-        done = fast.match(table, *extents, handle, *args)
-        if done:
             if plan.maps:
                 words = buffer.words
                 plan.write_maps(buffer, [words[slot] for slot in plan.pointer_slots])
-            if done == 2 or plan.native_launch is None:
-                plan.run(buffer, extents, handle)
+        done = fast.match(table, *extents, handle, *args)
+        if done == 2 or (done and plan.native_launch is None):
+            plan.run(buffer, extents, handle)
         plan.free.append(buffer)
         return done != 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,25 @@ class Launcher:
 @pytest.fixture
 def launch(fake_compiler: None) -> Launcher:
     return Launcher()
+
+
+_LAUNCH = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint32] * 7, *[ctypes.c_void_p] * 3)
+
+
+@pytest.fixture
+def libcuda(cuda: fake_cuda.FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """A cuLaunchKernel that native code can call; the grids that it was called with, along x."""
+    called: list[int] = []
+
+    @_LAUNCH
+    def launch(function: int, *args: int) -> int:
+        called.append(args[0])
+        *extents, stream, params, extra = args
+        return int(cuda.cuLaunchKernel(function, *extents, stream or 0, params, extra or 0)[0])
+
+    address = ctypes.cast(launch, ctypes.c_void_p).value
+    monkeypatch.setattr(driver, "_launch_address", lambda: address)
+    yield called
 
 
 @pytest.fixture

@@ -356,6 +356,26 @@ def test_the_short_cut_on_a_gpu(launch: Any, cuda: FakeCuda, said: list[int]) ->
         launch(kernel, (5,), arrays[0], 1 << 40)
 
 
+def test_the_driver_is_called_natively(launch: Any, cuda: FakeCuda, libcuda: list[int]) -> None:
+    kernel, stream = FakeKernel((*OUT, parameter("n", "scalar", "i32"))), tileopt.Stream()
+    cuda.words = 4
+    arrays = [array() for _ in range(3)]
+    for n in range(1, 80, 2):
+        launch(kernel, (n % 4 + 1, 2, 3), arrays[n % 3], n, stream=stream if n % 5 else None)
+    assert libcuda and set(libcuda) <= {2, 4}
+    assert [entry[5] for entry in cuda.launches] == [[arrays[n % 3].data_ptr(), 64, 1, n] for n in range(1, 80, 2)]
+    assert [entry[1:5] for entry in cuda.launches] == [
+        ((n % 4 + 1, 2, 3), (32, 1, 1), 0, stream.handle if n % 5 else 0) for n in range(1, 80, 2)
+    ]
+    cuda.current = 0  # another thread's view: no context
+    count = len(cuda.launches)
+    launch(kernel, (2, 2, 3), arrays[0], 1)
+    assert len(cuda.launches) == count + 1  # once more, in the kernel's context
+    cuda.fail["cuLaunchKernel"] = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(DeviceError, match="illegal-address"):
+        launch(kernel, (2, 2, 3), arrays[0], 1)
+
+
 def test_the_short_cut_follows_streams(launch: Any, cuda: FakeCuda, said: list[int]) -> None:
     tileopt.check_order(True)
     kernel, one, two = FakeKernel(OUT), tileopt.Stream(), tileopt.Stream()

@@ -40,6 +40,14 @@ def test_a_map_is_made_once_for_an_address(launch: Any, cuda: FakeCuda) -> None:
     assert len(cuda.maps) == 2
 
 
+def test_the_short_cut_launches_with_maps_of_its_own(launch: Any, cuda: FakeCuda, libcuda: list[int]) -> None:
+    kernel = FakeKernel(X, maps=(MAP,))
+    x, y = tileopt.zeros((40, 24), "bf16", 0), tileopt.zeros((40, 24), "bf16", 0)
+    used = [x, y, y, x] * 10
+    assert [launched(launch, cuda, kernel, a)[0] for a in used] == [a.data_ptr() for a in used]
+    assert len(libcuda) > 20
+
+
 def test_an_axis_of_one_element_has_a_stride_that_the_driver_takes(launch: Any, cuda: FakeCuda) -> None:
     launched(launch, cuda, FakeKernel(X, maps=(MAP,)), tileopt.zeros((40, 1), "bf16", 0))
     assert cuda.maps[0][3:5] == ([40, 1], [16])
