@@ -29,7 +29,7 @@ def begin() -> bool:
 
     def every(name: str) -> Callable[..., None]:
         def tell(*handles: int) -> None:
-            for tracker in list(order._TRACKERS.values()):
+            for tracker in list(order._TRACKERS.values()) if order.active else ():
                 getattr(tracker, name)(*handles)
 
         return tell
