@@ -76,7 +76,7 @@ def test_bias_and_gelu(device: Device, rng: np.random.Generator, target: str | N
     a, b, bias = (random(rng, M, K) / BF16.type(8)).astype(BF16), random(rng, K, N), random(rng, N)
     x = a.astype(np.float64) @ b.astype(np.float64) + bias.astype(np.float64)
     wanted = 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))
-    close(launch(device, target, with_bias_and_gelu, grid_of(block), (M, N), a, b, bias, *block), wanted, 1e-5)
+    close(launch(device, target, with_bias_and_gelu, grid_of(block), (M, N), a, b, bias, *block), wanted, 1e-3)
 
 
 @pytest.mark.parametrize("target", TARGETS)
