@@ -23,6 +23,8 @@ from xdsl.traits import IsTerminator
 from tileopt.dialects import gpu_wgmma, pipe, simt
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.lowering.accesses import allocations
+from tileopt.passes.lowering.lifetimes import uses_of
 from tileopt.passes.lowering.slot_counters import add, compare, number
 
 _NOT_EQUAL = 1  # predicate of arith.cmpi
@@ -135,6 +137,8 @@ def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:
             return None
         if not isinstance(user.a.type, BufferType):
             return None  # its registers are made anew while the last product would read them
+        if any(_is_rewritten(v, body) for v in (user.a, user.b)):
+            return None
         waits = [use.operation for use in user.result.uses]
         if len(waits) != 1 or not isinstance(waits[0], gpu_wgmma.WgmmaWait) or waits[0].parent is not body:
             return None
@@ -147,6 +151,18 @@ def _releases(body: Block, chained: set[gpu_wgmma.Wgmma]) -> list[pipe.Release]:
     """The releases of slots that chained products read."""
     read = {channel for op in chained for v in (op.a, op.b) if (channel := _channel_of(v)) is not None}
     return [op for op in body.ops if isinstance(op, pipe.Release) and op.channel in read]
+
+
+def _is_rewritten(value: SSAValue, body: Block) -> bool:
+    """Whether threads write the memory of an operand in each iteration: the product must have read it by then."""
+    if not isinstance(value.type, BufferType) or _channel_of(value) is not None:
+        return False
+    for place, _ in allocations(value):
+        if not isinstance(place, simt.AllocShared):
+            return True
+        if any(isinstance(op, simt.SharedStore) and body.is_ancestor(op) for op in uses_of(place)):
+            return True
+    return False
 
 
 def _channel_of(value: SSAValue) -> SSAValue | None:

@@ -120,15 +120,20 @@ def _outside(kernel: tile.Kernel, found: list[BulkLoop], target: Target) -> int:
     own = {s.stage for bulk in found for s in bulk.streams}
     staged = [op for op in kernel.walk() if isinstance(op, tile.Stage) and op not in own]
     passing = [_crossing(op) for op in kernel.walk() if isinstance(op, tile.Mma)]
-    passing += [_rearranged(op, target) for op in kernel.walk() if isinstance(op, tile.Store)]
+    passing += [_rearranged(op, target) for op in kernel.walk() if isinstance(op, tile.Load | tile.Store)]
     return sum(staged_bytes(op.result.type) for op in staged) + max(passing, default=0)
 
 
-def _rearranged(op: tile.Store, target: Target) -> int:
-    """Bytes of a tile that threads store, and may first share out so that each has neighbours to store together."""
-    if op.vector is None or op.vector.value.data == 1 or may_store(op, target) is not None:
+def _rearranged(op: tile.Load | tile.Store, target: Target) -> int:
+    """Bytes of a tile that threads load or store, and may share out between: for them, neighbours go together."""
+    value = op.result if isinstance(op, tile.Load) else op.value
+    if op.vector is None or op.vector.value.data == 1 or len(tile_shape(value.type)) < 2:
         return 0
-    return staged_bytes(BufferType.of(tile_shape(op.value.type), element_type(op.value.type)))
+    if isinstance(op, tile.Store) and may_store(op, target) is not None:
+        return 0
+    if isinstance(op, tile.Load) and all(isinstance(use.operation, tile.Stage) for use in value.uses):
+        return 0
+    return staged_bytes(BufferType.of(tile_shape(value.type), element_type(value.type)))
 
 
 def _crossing(op: tile.Mma) -> int:

@@ -32,6 +32,7 @@ from xdsl.traits import is_side_effect_free
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.schedule.split_loops import REST
 
@@ -86,6 +87,8 @@ def _parts(loop: scf.ForOp) -> _Parts | None:
         if value not in mine and (owner is body or (isinstance(owner, Operation) and owner.parent is body)):
             if owner not in second:
                 parts.crossing.append(value)
+    if any(isinstance(value.type, BufferType) for value in parts.crossing):
+        return None  # both parts take it, and the next iteration's would overwrite it
     return parts
 
 
@@ -133,7 +136,8 @@ def _second(loop: scf.ForOp, deep: Iterable[tile.Mma]) -> tuple[set[Operation], 
 
 
 def _follow_channels(body: Block, second: set[Operation]) -> None:
-    """A wait whose tiles only the second part takes belongs to it, with all that leads from it and its release."""
+    """A wait whose tiles only the second part takes belongs to it, with all that leads from it and its release; so does
+    what puts a tile into shared memory for it."""
     for op in reversed(list(body.ops)):
         if op.results and op not in second and _is_buffer_op(op) and _used_by(op, second):
             second.add(op)
@@ -142,7 +146,7 @@ def _follow_channels(body: Block, second: set[Operation]) -> None:
 
 
 def _is_buffer_op(op: Operation) -> bool:
-    return isinstance(op, pipe.Wait | tile.TransposeBuffer | tile.ReshapeBuffer)
+    return isinstance(op, pipe.Wait | tile.Stage | tile.TransposeBuffer | tile.ReshapeBuffer)
 
 
 def _used_by(op: Operation, part: set[Operation]) -> bool:
