@@ -31,7 +31,7 @@ class ArraySpec:
     `unit_axis`: the axis whose stride is 1 element, or None.
     `shape_div`, `stride_div`: for each axis a power of two up to 16 that divides the extent or the stride in elements.
     `small`: every byte offset inside the array fits in 31 bits.
-    `regular`: strides are positive and below 2**40 bytes, extents below 2**31: what a tensor map can describe.
+    `regular`: strides are positive and below 2**40 bytes, extents below 2**30: what a tensor map can describe.
     """
 
     dtype: str

@@ -21,6 +21,7 @@ MOST_AXES = 5
 MOST_EXTENT = 256  # of a box, along each axis
 UNIT = 16  # bytes that addresses, strides and a box's rows are multiples of
 SWIZZLES = (32, 64, 128)  # bytes of a row
+FARTHEST = 1 << 30  # extents are less; a coordinate that is more, or less than its negative, is as far outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def unfit_array(view: SSAValue, order: Coord) -> str | None:
         return "the array is not a parameter of the kernel"
     contract, size = kernel.contract(view.index), bit_width(view.type.element_type) // 8
     if contract is None or not contract.regular:
-        return "the array is not known to have extents below 2**31 and positive strides"
+        return "the array is not known to have extents below 2**30 and positive strides"
     if contract.unit_axis != order[-1]:
         return "the tile's fastest axis does not lie side by side in the array"
     if contract.align < UNIT:

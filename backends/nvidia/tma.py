@@ -13,13 +13,13 @@ from xdsl.ir import Operation, SSAValue
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.nvidia.features import need
-from tileopt.backends.nvidia.mbarrier import assembly, barrier_address, narrow
+from tileopt.backends.nvidia.mbarrier import assembly, barrier_address
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.dialects import gpu_tma as gpu
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Feature
-from tileopt.dialects.tensor_map import TensorMap, tensor_map, unfit
+from tileopt.dialects.tensor_map import FARTHEST, TensorMap, tensor_map, unfit
 from tileopt.dialects.tile_types import BufferType
 
 MAP_BYTES = 128
@@ -79,7 +79,7 @@ def boxes(emitter: Emitter, buffer: SSAValue, offsets: Sequence[SSAValue]) -> It
     held = emitter.buffer(buffer)
     shared = held.type.shared_layout
     base = shared_address(emitter, held.pointer)
-    coordinates = [narrow(emitter, offsets[axis]) for axis in reversed(shared.order)]
+    coordinates = [coordinate(emitter, offsets[axis]) for axis in reversed(shared.order)]
     size = types.bytes_of(types.memory_type(emitter.element(held.type.element_type)))
     for panel in range(shared.panels):
         if not panel:
@@ -88,6 +88,17 @@ def boxes(emitter: Emitter, buffer: SSAValue, offsets: Sequence[SSAValue]) -> It
         moved = emitter.assign(f"add i32 {base}, {panel * shared.panel_stride * size}")
         fast = emitter.assign(f"add i32 {coordinates[0]}, {panel * shared.panel}")
         yield moved, [fast, *coordinates[1:]]
+
+
+def coordinate(emitter: Emitter, offset: SSAValue) -> str:
+    """An offset as the copy engine takes it, an i32. What is farther outside than any array goes stays outside: a grid
+    may have more blocks than an array has tiles."""
+    text = emitter.scalar(offset)
+    if text.lstrip("-").isdigit():
+        return str(max(-FARTHEST, min(int(text), FARTHEST)))
+    least = emitter.call("i64", "llvm.smin.i64", ("i64", text), ("i64", str(FARTHEST)))
+    inside = emitter.call("i64", "llvm.smax.i64", ("i64", least), ("i64", str(-FARTHEST)))
+    return emitter.assign(f"trunc i64 {inside} to i32")
 
 
 def coordinate_operands(coordinates: list[str], first: int) -> tuple[str, str, list[str]]:

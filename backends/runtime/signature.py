@@ -9,6 +9,7 @@ from tileopt.backends.runtime.arrays import ArrayInfo, byte_range, contiguous_st
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.dialects.contracts import ArraySpec, ConstSpec, Parameter, ParamKind, ScalarSpec, Spec
 from tileopt.dialects.diagnostics import shown
+from tileopt.dialects.tensor_map import FARTHEST
 
 # The greatest power of two up to 16 that divides a number, by its low four bits.
 DIVISOR = (16, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1)
@@ -50,7 +51,7 @@ def array_spec(info: ArrayInfo) -> ArraySpec:
         # A broadcast axis is long and reaches nowhere.
         -_SMALL < low and high < _SMALL and all(n < _SMALL for n in info.shape),
         all(
-            n < _SMALL and (n < 2 or 0 < s * info.itemsize < _FARTHEST)
+            n < FARTHEST and (n < 2 or 0 < s * info.itemsize < _FARTHEST)
             for n, s in zip(info.shape, strides, strict=True)
         ),
     )
@@ -124,7 +125,7 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         raise launch_error("signature", f"{given}: no array has so many bytes, 2^63 or more")
     small = total is not None and total * itemsize(name) < _SMALL
     unit = len(extents) - 1 if extents else None
-    regular = all(extent is None or extent < _SMALL for extent in extents)
+    regular = all(extent is None or extent < FARTHEST for extent in extents)
     return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small, regular)
 
 

@@ -86,7 +86,8 @@ def test_small_means_offsets_of_31_bits() -> None:
         ((1, 16), (-5, 1), True),  # a stride that addresses nothing
         ((8, 16), (-16, 1), False),
         ((8, 16), (0, 1), False),
-        ((8, 2**31), (2**31, 1), False),
+        ((8, 2**30), (2**30, 1), False),
+        ((8, 2**30 - 1), (2**30, 1), True),
         ((8, 16), (2**38, 1), False),
         ((8, 16), (2**38 - 1, 1), True),
     ],

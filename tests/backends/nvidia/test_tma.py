@@ -59,11 +59,11 @@ def test_copies_assemble(target: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (contract(tail=""), "extents below 2**31 and positive strides"),
+        (contract(tail=""), "extents below 2**30 and positive strides"),
         (contract(unit=0), "does not lie side by side"),
         (contract(align=8), "address is not known to be a multiple of 16"),
         (contract(stride="[4, 1]"), "stride along axis 0 is not known to be a multiple of 16"),
-        ("", "extents below 2**31 and positive strides"),
+        ("", "extents below 2**30 and positive strides"),
     ],
 )
 def test_arrays_that_the_engine_cannot_read_are_refused(facts: str, message: str) -> None:
@@ -84,3 +84,9 @@ def test_registers_are_moved_between_warpgroups() -> None:
     assert ptxas.assemble(ptx, "sm_90a").cubin
     with pytest.raises(TargetError, match="sm_90 has no setmaxnreg"):
         emit_text(kernel_text(body), "sm_90")
+
+
+def test_coordinates_far_outside_stay_outside() -> None:
+    """A grid may have more blocks than an array has tiles: 2**32 + 1 must not become 1."""
+    llvm, _ = compile_text(program(contract()), "sm_90a")
+    assert llvm.count("@llvm.smin.i64(i64") >= 3 and "i64 1073741824)" in llvm and "i64 -1073741824)" in llvm
