@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tileopt.dialects.contracts import Hints
@@ -21,6 +23,20 @@ def make_hints(num_warps: Any = None, num_stages: Any = None, fma: Any = True, f
         if not isinstance(value, bool):
             raise _wrong(name, "True or False", value)
     return Hints(num_warps, num_stages, fma, fast_math)
+
+
+def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
+    """Hints with others in place of some. `threads`: of a kernel of threads. Raises CompileError (`kernel/hint`)."""
+    known = ("fma", "fast_math") if threads else ("num_warps", "num_stages", "fma", "fast_math")
+    for name in given:
+        if name not in known:
+            raise CompileError(
+                "kernel/hint",
+                f"there is no hint '{name}' here",
+                location=call_site(),
+                help=f"hints: {', '.join(known)}",
+            )
+    return make_hints(**{**asdict(hints), **given})
 
 
 def _between(value: Any, high: int) -> bool:

@@ -56,6 +56,10 @@ class Kernel(ABC):
     def fingerprint(self) -> str:
         """Changes with the source of the kernel and of what it reaches."""
 
+    @abstractmethod
+    def with_hints(self, **hints: Any) -> Kernel:
+        """The same kernel with other hints: those of its decorator, by name. Raises CompileError (`kernel/hint`)."""
+
     def __getitem__(self, grid: Any) -> Launcher:
         """The kernel on a grid of blocks: an integer, or a tuple of up to three."""
         return Launcher(self, grid)

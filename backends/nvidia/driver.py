@@ -114,6 +114,14 @@ def device_count() -> int:
     return int(call("count the devices", "cuDeviceGetCount"))
 
 
+@lru_cache(maxsize=16)
+def l2_bytes(ordinal: int) -> int:
+    """The size of the device's L2 cache."""
+    with current(ordinal):
+        kind = bindings().CUdevice_attribute.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+        return int(call("query a device", "cuDeviceGetAttribute", kind, call("open a device", "cuDeviceGet", ordinal)))
+
+
 _DEVICES: dict[int, Device] = {}
 _DEVICES_LOCK = RLock()  # a finaliser that frees memory may run while it is held
 

@@ -94,6 +94,12 @@ def copy(ordinal: int, target: int, source: int, count: int, stream: int) -> Non
             call("copy on the device", "cuMemcpyDtoDAsync", target, source, count, _stream(stream))
 
 
+def fill(ordinal: int, target: int, count: int, stream: int) -> None:
+    """Queues zero bytes for device memory."""
+    with current(ordinal):
+        call("clear memory", "cuMemsetD8Async", target, 0, count, _stream(stream))
+
+
 def begin_capture(ordinal: int, stream: int) -> None:
     mode = bindings().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
     with current(ordinal):

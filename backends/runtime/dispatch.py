@@ -43,6 +43,12 @@ class Dispatcher:
         self._states = {self._state.fingerprint: self._state}
         self._fasts: tuple[FastPlan, ...] = ()  # of the plans that were used last
 
+    @property
+    def planner(self) -> Planner:
+        """The planner of the kernel as its source is now."""
+        fingerprint = self._fingerprint()
+        return (self._state if fingerprint is self._state.fingerprint else self._switch(fingerprint)).planner
+
     def launch(
         self,
         grid: Any,
@@ -95,7 +101,7 @@ class Dispatcher:
         if extents[1] != 1 or extents[2] != 1 or extents[0] > 0x7FFFFFFF:
             plan.check_grid(extents)
         if plan.conditions:
-            self._check_conditions(plan, flat, extents)
+            plan.check_conditions(flat, extents, self.definition.name)
         plan.uses += 1
         if plan.uses >= USES and target is None:
             self._remember(entry, plan, flat, extents, fingerprint, tuple(kwargs))
@@ -289,11 +295,3 @@ class Dispatcher:
             from tileopt.backends.runtime import lifetimes
 
             lifetimes.hold(plan.device, handle, flat)
-
-    def _check_conditions(self, plan: Plan, flat: Sequence[Any], grid: Grid) -> None:
-        values = {**plan.values, "grid": grid}
-        for name, position in plan.condition_scalars:
-            value = flat[position]
-            values[name] = int(value) if hasattr(value, "__index__") else value
-        for condition in plan.conditions:
-            condition.check(values, self.definition.name)

@@ -166,6 +166,15 @@ class Plan:
     free: list[ArgumentBuffer] = field(default_factory=list)
     apart: set[tuple[int, int, int]] = field(default_factory=set)
 
+    def check_conditions(self, flat: Sequence[Any], grid: tuple[int, int, int], kernel: str) -> None:
+        """What the kernel's code asks of a launch. `flat`: the call's arguments in order. Raises LaunchError."""
+        values = {**self.values, "grid": grid}
+        for name, position in self.condition_scalars:
+            value = flat[position]
+            values[name] = int(value) if hasattr(value, "__index__") else value
+        for condition in self.conditions:
+            condition.check(values, kernel)
+
     def check_overlap(self, i: int, j: int, pointers: Sequence[int]) -> None:
         """Two arrays whose byte ranges meet: they may still interleave. Raises LaunchOwnershipError if they do not."""
         distance = pointers[j] - pointers[i]

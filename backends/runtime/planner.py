@@ -94,7 +94,7 @@ class Planner:
         arrays = inspect(entry, flat)
         device = device_of([(b.parameter.name, info) for b, info in arrays])
         target = target_for(entry.target, device, bool(arrays))
-        signature = _signature(entry, flat, arrays)
+        signature = signature_of_call(entry, flat, arrays)
         with self._lock:
             plan = entry.plans.get(key)
             if plan is None:
@@ -109,7 +109,7 @@ class Planner:
         """Writes a launch into the open recordings."""
         infos = {b.parameter.name: b.reader.inspect(flat[b.position]) for b in entry.bound if isinstance(b, BoundArray)}
         arrays = [(b, infos[b.parameter.name]) for b in entry.bound if isinstance(b, BoundArray)]
-        signature = _signature(entry, flat, arrays)
+        signature = signature_of_call(entry, flat, arrays)
         arguments: list[recording.ArrayArgument | recording.ScalarArgument] = []
         for b in entry.bound:
             name = b.parameter.name
@@ -123,9 +123,20 @@ class Planner:
             stream = plan.stream_of()
         recording.launched(queue_of(stream), self._definition, signature, arguments, grid, stream)
 
+    def find(self, signature: dict[str, Spec], target: Target) -> specialise.Built | None:
+        """The code for a specialisation, if it is here or on disk."""
+        built = self._built.get(_name(signature, target)) or specialise.stored(self._definition, signature, target)
+        if built is not None:
+            self._built[_name(signature, target)] = built
+        return built
+
+    def adopt(self, signature: dict[str, Spec], target: Target, artifact: Artifact) -> None:
+        """Takes code that another process made for a specialisation."""
+        self._built[_name(signature, target)] = specialise.adopt(self._definition, signature, target, artifact)
+
     def _load(self, signature: dict[str, Spec], target: Target, device: int) -> tuple[Artifact, Callable[[], Run]]:
         """The artifact, and what makes a launcher of it."""
-        name = (target.name, *(distinct(s.value) if isinstance(s, ConstSpec) else s for s in signature.values()))
+        name = _name(signature, target)
         built = self._built.get(name)
         if built is None:
             built = self._built[name] = specialise.build(self._definition, signature, target)
@@ -133,6 +144,10 @@ class Planner:
         if launcher is None:
             launcher = self._launchers[(name, device)] = _launcher(built, device)
         return built.artifact, launcher
+
+
+def _name(signature: dict[str, Spec], target: Target) -> Hashable:
+    return (target.name, *(distinct(s.value) if isinstance(s, ConstSpec) else s for s in signature.values()))
 
 
 def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
@@ -161,7 +176,8 @@ def _launcher(built: specialise.Built, device: int) -> Callable[[], Run]:
     return CpuCode(artifact, built.cpu).launcher
 
 
-def _signature(entry: Entry, flat: Sequence[Any], arrays: Arrays) -> dict[str, Spec]:
+def signature_of_call(entry: Entry, flat: Sequence[Any], arrays: Arrays) -> dict[str, Spec]:
+    """What code is specialised on for these arguments."""
     infos = {b.parameter.name: info for b, info in arrays}
     signature: dict[str, Spec] = {}
     for b in entry.bound:

@@ -77,17 +77,37 @@ def finish(module: CompiledModule) -> Built:
     return Built(Artifact.of(module, loaded.object_code, module.report), loaded)
 
 
+def stored(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> Built | None:
+    """A specialisation that the disk has."""
+    folder = cache.directory()
+    key = None if folder is None else key_of(definition, signature, target)
+    return None if folder is None or key is None else _stored(folder, key)
+
+
+def adopt(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target, artifact: Artifact) -> Built:
+    """Takes an artifact that another process made for a specialisation, also to the disk."""
+    folder = cache.directory()
+    key = None if folder is None else key_of(definition, signature, target)
+    if folder is not None and key is not None:
+        cache.write(folder, key, artifact.to_bytes())
+    return _loaded(artifact)
+
+
+def _loaded(artifact: Artifact) -> Built:
+    if artifact.kind == "cuda":
+        return Built(artifact)
+    from tileopt.backends.cpu import jit
+
+    return Built(artifact, jit.load(artifact.declarations, artifact.name, artifact.code))
+
+
 def _stored(folder: Any, key: str) -> Built | None:
     data = cache.read(folder, key)
     artifact = None if data is None else Artifact.from_bytes(data)
     if artifact is None:
         return None
-    if artifact.kind == "cuda":
-        return Built(artifact)
-    from tileopt.backends.cpu import jit
-
     try:
-        return Built(artifact, jit.load(artifact.declarations, artifact.name, artifact.code))
+        return _loaded(artifact)
     except Exception:  # whatever is wrong with code from the disk, compiling anew puts it right
         return None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tileopt.dialects.contracts import Hints, Signature
 from tileopt.dialects.diagnostics import CompileError, Location, TileoptError
-from tileopt.frontends.hints import check_function, make_hints
+from tileopt.frontends.hints import changed, check_function, make_hints
 from tileopt.frontends.kernel import Kernel, Launcher
 from tileopt.frontends.launch_contract import LaunchContract, grid_axes, make_contract, split_launch
 from tileopt.frontends.python.captures import Captures
@@ -111,6 +111,11 @@ class SimtKernel(Kernel):
         """The IR as the frontend builds it, before any pass; arguments are as for `compile`."""
         block, grid_rank = given.pop("block", None), given.pop("grid_rank", None)
         return Kernel.ir(self.fixed(block, grid_rank), **given)
+
+    def with_hints(self, **hints: Any) -> SimtKernel:
+        """The same kernel with other hints: `fma`, `fast_math`."""
+        assert isinstance(self.function, FunctionType)
+        return SimtKernel(self.function, self.contract, changed(self.hints, True, hints))
 
     def build(self, signature: Signature) -> ModuleOp:
         from tileopt.frontends.builder_simt import SimtBuilder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tileopt.dialects.contracts import Hints, Signature
 from tileopt.dialects.diagnostics import TileoptError
-from tileopt.frontends.hints import check_function, make_hints
+from tileopt.frontends.hints import changed, check_function, make_hints
 from tileopt.frontends.kernel import Kernel
 from tileopt.frontends.python.captures import Captures
 from tileopt.frontends.python.parameters import parameters_of
@@ -31,6 +31,11 @@ class TileKernel(Kernel):
     def fingerprint(self) -> str:
         """Changes with the source of the kernel and of what it reaches: see `Captures`."""
         return self._captures.fingerprint()
+
+    def with_hints(self, **hints: Any) -> TileKernel:
+        """The same kernel with other hints: `num_warps`, `num_stages`, `fma`, `fast_math`."""
+        assert isinstance(self.function, FunctionType)
+        return TileKernel(self.function, changed(self.hints, False, hints))
 
     def build(self, signature: Signature) -> ModuleOp:
         from tileopt.frontends.builder import KernelBuilder

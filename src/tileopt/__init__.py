@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tileopt.backends.runtime.order import check_order
     from tileopt.backends.runtime.recording import Recording
     from tileopt.backends.runtime.streams import Event, Graph, Stream, synchronize
+    from tileopt.backends.runtime.tuning import Config, autotune
     from tileopt.dialects.diagnostics import (
         BoundsError,
         CheckError,
@@ -51,6 +52,8 @@ _HOMES = {
     "move": _RUNTIME + "moves",
     "Recording": _RUNTIME + "recording",
     "check_order": _RUNTIME + "order",
+    "Config": _RUNTIME + "tuning",
+    "autotune": _RUNTIME + "tuning",
     "Event": _RUNTIME + "streams",
     "Graph": _RUNTIME + "streams",
     "Stream": _RUNTIME + "streams",
@@ -75,6 +78,7 @@ __all__ = [
     "CheckError",
     "CompileError",
     "CompiledKernel",
+    "Config",
     "DeviceArray",
     "DeviceError",
     "Event",
@@ -90,6 +94,7 @@ __all__ = [
     "TileoptError",
     "UnsupportedError",
     "asarray",
+    "autotune",
     "cdiv",
     "check_order",
     "compile",

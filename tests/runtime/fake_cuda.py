@@ -34,6 +34,7 @@ class FakeCuda:
         "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR",
         "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
         "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT",
+        "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE",
     )
     CUpointer_attribute = _constants("CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL")
     CUtensorMapDataType = _constants("CU_TENSOR_MAP_DATA_TYPE_BFLOAT16", "CU_TENSOR_MAP_DATA_TYPE_FLOAT32")
@@ -44,6 +45,7 @@ class FakeCuda:
     CUfunction_attribute = _constants("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUevent_flags = SimpleNamespace(CU_EVENT_DEFAULT=0, CU_EVENT_DISABLE_TIMING=2)
+    CUstreamCaptureStatus = _constants("CU_STREAM_CAPTURE_STATUS_NONE")
     CUstreamCaptureMode = _constants("CU_STREAM_CAPTURE_MODE_THREAD_LOCAL")
 
     def __init__(self, archs: tuple[tuple[int, int], ...] = ((9, 0), (8, 0))) -> None:
@@ -59,6 +61,8 @@ class FakeCuda:
         self.memory: dict[int, Any] = {}
         self.foreign: dict[int, int] = {}  # addresses of other frameworks -> device
         self.words = 3
+        self.capturing: set[int] = set()  # streams
+        self.elapsed = lambda: 1.5  # milliseconds between events
         self.fail: dict[str, CUresult] = {}
         self._handles = itertools.count(1)
 
@@ -112,7 +116,7 @@ class FakeCuda:
     def cuDeviceGetAttribute(self, kind: str, device: int) -> Any:
         major, minor = self.archs[device]
         shared = 232448 if major == 9 else 166912
-        values = {"MAJOR": major, "MINOR": minor, "OPTIN": shared, "COUNT": 132}
+        values = {"MAJOR": major, "MINOR": minor, "OPTIN": shared, "COUNT": 132, "SIZE": 1 << 20}
         return OK, values[kind.rpartition("_")[2]]
 
     def cuCtxGetCurrent(self) -> Any:
@@ -192,6 +196,14 @@ class FakeCuda:
         ctypes.memset(target, value, count)
         return (OK,)
 
+    def cuMemsetD8Async(self, target: int, value: int, count: int, stream: int) -> Any:
+        ctypes.memset(target, value, count)
+        return (OK,)
+
+    def cuMemcpyDtoDAsync(self, target: int, source: int, count: int, stream: int) -> Any:
+        ctypes.memmove(target, source, count)
+        return (OK,)
+
     # ---- streams, events, graphs ----
 
     def cuStreamCreate(self, flags: int) -> Any:
@@ -224,10 +236,13 @@ class FakeCuda:
         return (OK,)
 
     def cuEventElapsedTime(self, start: int, end: int) -> Any:
-        return OK, 1.5
+        return OK, self.elapsed()
 
     def cuStreamBeginCapture(self, stream: int, mode: Any) -> Any:
         return (OK,)
+
+    def cuStreamIsCapturing(self, stream: int) -> Any:
+        return OK, "ACTIVE" if stream in self.capturing else "CU_STREAM_CAPTURE_STATUS_NONE"
 
     def cuStreamEndCapture(self, stream: int) -> Any:
         return OK, "graph"
