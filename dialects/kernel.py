@@ -37,6 +37,7 @@ DIVISOR = "tile.divisor"  # argument attribute: a power of two that divides an i
 UNSIGNED = "tile.unsigned"  # argument attribute: the host reads the parameter's bits as an unsigned number
 
 NO_WRAP = "tile.no_wrap"  # unit attribute of scf.for: the step cannot pass the end of the induction value's type
+UNROLL = "tile.unroll"  # unit attribute of scf.for: a GPU's code shall hold a copy of the body for each number
 
 SCALAR_TYPES: frozenset[Attribute] = frozenset(d.ir for d in DTYPES.values() if not d.name.startswith("f8"))
 MAX_WARPS = 32

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Block, Region
 from xdsl.traits import Pure
 
+from tileopt.dialects.kernel import UNROLL
 from tileopt.frontends.builder_core import Core
 from tileopt.frontends.builder_values import BOOL, I64, Operand, Value, describe, ir_type
 
@@ -75,14 +76,24 @@ class Control(Core):
         return self.emit_value(arith.XOrIOp, [self.ssa(condition), self.ssa(self.constant(True))], BOOL)
 
     def finish_for(
-        self, start: Value, stop: Value, step: Value, init: Sequence[Value], body: Block, ends: Sequence[Value]
+        self,
+        start: Value,
+        stop: Value,
+        step: Value,
+        init: Sequence[Value],
+        body: Block,
+        ends: Sequence[Value],
+        unroll: bool = False,
     ) -> list[Value]:
-        """Closes a detached block (induction variable, carried values) as the body of an `scf.for`; step > 0."""
+        """Closes a detached block (induction variable, carried values) as the body of an `scf.for`; step > 0. `unroll`:
+        a GPU shall run copies of the body; bounds and step are constants then."""
         self.same_types(init, ends, "the loop's start and its iteration")
         self._yield(body, ends)
         bounds = [self.ssa(start), self.ssa(stop), self.ssa(step)]
         types = [ir_type(v.dtype, v.shape) for v in init]
         op = self.emit(scf.ForOp, bounds + [self.ssa(v) for v in init], types, regions=[Region(body)])
+        if unroll:
+            op.attributes[UNROLL] = UnitAttr()
         return [Value(v.dtype, v.shape, result) for v, result in zip(init, op.results, strict=True)]
 
     def finish_while(

@@ -66,6 +66,21 @@ class Output:
             self.helpers[name] = make()
         return f"@{name}"
 
+    def node(self, text: str) -> str:
+        """The metadata node of this text, made once."""
+        line = next((line for line in self.metadata if line.endswith(f" = {text}")), None)
+        if line is not None:
+            return line.split(" ", 1)[0]
+        self.metadata.append(f"!{len(self.metadata)} = {text}")
+        return f"!{len(self.metadata) - 1}"
+
+    def loop_node(self, hint: str) -> str:
+        """A node that gives one loop a hint."""
+        property_ = self.node(f'!{{!"{hint}"}}')
+        name = f"!{len(self.metadata)}"
+        self.metadata.append(f"{name} = distinct !{{{name}, {property_}}}")
+        return name
+
     def text(self, header: list[str]) -> str:
         parts = ["\n".join(header), "\n".join(self.globals.values()), "\n".join(self.declarations.values())]
         parts += [*self.helpers.values(), *self.functions, "\n".join(self.metadata)]
@@ -121,8 +136,9 @@ class Emitter:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def branch(self, label: str) -> None:
-        self.lines.append(f"  br label %{label}")
+    def branch(self, label: str, loop: str | None = None) -> None:
+        """To the label; `loop`: the metadata of the loop that goes round here."""
+        self.lines.append(f"  br label %{label}" + (f", !llvm.loop {loop}" if loop else ""))
 
     def branch_if(self, condition: str, then: str, otherwise: str) -> None:
         self.lines.append(f"  br i1 {condition}, label %{then}, label %{otherwise}")
@@ -270,6 +286,7 @@ class TargetBackend:
     vprintf = "vprintf"  # the function that prints values by a format
     clock = "llvm.readcyclecounter"
     shared_is_private = False  # whether the threads that share a block's memory run one at a time
+    unrolls = False  # whether loops that ask for it become copies of their body
     pairs_halves = False  # whether two scalars of 16 bits share a register only as a vector
 
     def handlers(self) -> Mapping[type[Operation], Handler]:

@@ -1,4 +1,5 @@
-"""The scf dialect: structured loops and branches to LLVM blocks and phis. Loops stay rolled."""
+"""The scf dialect: structured loops and branches to LLVM blocks and phis. Loops stay rolled, but
+LLVM unrolls those that ask for it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tileopt.backends.llvm.arith import chunk_type, constant_int
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import Buffer, Fragment, Value
 from tileopt.dialects.diagnostics import UnsupportedError
-from tileopt.dialects.kernel import NO_WRAP
+from tileopt.dialects.kernel import NO_WRAP, UNROLL
 
 
 def parts(emitter: Emitter, value: Value) -> list[str]:
@@ -116,7 +117,8 @@ def for_(emitter: Emitter, op: Operation) -> None:
     last = emitter.emit_block(body)
     following = next_index(emitter, op, at, upper, step)
     phis.close(Leaving(emitter, [following, *values(emitter, last.operands)]))
-    emitter.branch(head)
+    unroll = UNROLL in op.attributes and emitter.backend.unrolls
+    emitter.branch(head, emitter.output.loop_node("llvm.loop.unroll.full") if unroll else None)
     emitter.start(done)
     for result, argument in zip(op.res, carried, strict=True):
         emitter.values[result] = emitter.values[argument]

@@ -73,6 +73,7 @@ class NvidiaBackend(TargetBackend):
     constant_pointer = "ptr addrspace(4)"
     orders_updates = False
     pairs_halves = True
+    unrolls = True
     clock = "llvm.nvvm.read.ptx.sreg.clock64"
 
     def __init__(self, target: NvidiaTarget) -> None:

@@ -279,9 +279,7 @@ def offset_pointer(emitter: Emitter, space: str, pointer: str, constant: int) ->
 
 def empty_metadata(emitter: Emitter) -> str:
     """The module's empty metadata node."""
-    if "!0 = !{}" not in emitter.output.metadata:
-        emitter.output.metadata.append("!0 = !{}")
-    return "!0"
+    return emitter.output.node("!{}")
 
 
 HANDLERS: dict[type[Operation], Handler] = {simt.FragmentLoad: load, simt.FragmentStore: store}

@@ -79,7 +79,7 @@ def sgemm_even(
     for step in range(steps):
         if step + 1 < steps:
             next_left, next_right = fetch(a, row, (step + 1) * K, M, K), fetch(b, (step + 1) * K, column, K, N)
-        for k in simt.static_range(K):
+        for k in simt.unrolled_range(K):
             x, y, total = (), (), ()
             for r in simt.static_range(TM):
                 x += (left[step % 2, k, i + (r % 4 + r // 4 * (4 * ROWS))],)

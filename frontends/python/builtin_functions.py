@@ -200,7 +200,7 @@ def _reversed(interpreter: Calls, args: Sequence[Any], kwargs: Mapping[str, Any]
     if isinstance(thing, Range):
         if thing.known is not None:
             back = range(*thing.known)[::-1]
-            return Range(back.start, back.stop, back.step, thing.unrolled)
+            return Range(back.start, back.stop, back.step, thing.unrolled, thing.late)
         if thing.step == 1:
             operate = interpreter.operate
             last, before = operate("sub", thing.stop, 1), operate("sub", thing.start, 1)

@@ -34,6 +34,7 @@ class _Bounds:
     first: Value | int = 0
     stride: Value | int | None = None
     take: Callable[[Value], object] | None = None  # what the loop variable is, if not the number
+    unroll: bool = False
 
 
 class CountedLoops(LoopBodies):
@@ -96,7 +97,9 @@ class CountedLoops(LoopBodies):
         if not isinstance(node.target, ast.Name):
             self.at(node.target)
             raise self.mistyped("type/unpack", "range() gives one number at a time")
-        self._count(node, self._bounds(things))
+        if things.late:
+            self._limit_copies(things.count or 0)
+        self._count(node, replace(self._bounds(things), unroll=things.late))
 
     def _over(self, node: ast.For, items: Items) -> None:
         """The loop variables of a loop over elements end with it."""
@@ -188,7 +191,7 @@ class CountedLoops(LoopBodies):
         fillers = [self.builder.dummy(v.dtype, v.shape) for v in late]
         ends = [body.ends[i] for i in kept] + late
         entry = [init[i] for i in kept] + fillers
-        results = self.builder.finish_for(bounds.start, bounds.stop, bounds.step, entry, block, ends)
+        results = self.builder.finish_for(bounds.start, bounds.stop, bounds.step, entry, block, ends, bounds.unroll)
         values = list(init)
         for position, value in zip(kept, results, strict=False):
             values[position] = value

@@ -36,12 +36,14 @@ class Poison:
 
 @dataclass(frozen=True)
 class Range:
-    """`range(...)`; `unrolled` where the source asks for one copy of the body for each number."""
+    """`range(...)`; `unrolled` where the source asks for one copy of the body for each number, `late` where the
+    compiler shall make the copies last of all."""
 
     start: Value | int
     stop: Value | int
     step: Value | int
     unrolled: bool = False
+    late: bool = False
 
     @property
     def known(self) -> tuple[int, int, int] | None:

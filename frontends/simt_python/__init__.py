@@ -78,6 +78,7 @@ from tileopt.frontends.simt_python.functions import (
     thread_index_2d,
     thread_index_3d,
     thread_rank,
+    unrolled_range,
     warp_index,
     warp_rank,
     warp_reduce,
@@ -174,5 +175,5 @@ __all__ = [
     "syncthreads", "syncwarp", "tan", "tanh", "tcgen05_alloc", "tcgen05_commit", "tcgen05_dealloc", "tcgen05_fence",
     "tcgen05_ld", "tcgen05_mma", "tcgen05_st", "tcgen05_wait", "thread_idx", "thread_index", "thread_index_2d",
     "thread_index_3d", "thread_rank", "tma_commit", "tma_load", "tma_store", "tma_wait", "trunc", "u16", "u32", "u64",
-    "u8", "warp_index", "warp_rank", "warp_reduce", "wgmma", "wgmma_wait", "where",
+    "u8", "unrolled_range", "warp_index", "warp_rank", "warp_reduce", "wgmma", "wgmma_wait", "where",
 ]  # fmt: skip

@@ -57,6 +57,14 @@ def warp_index() -> Scalar:
 
 
 @_in_kernels
+def unrolled_range(*bounds: int) -> range:
+    """As range(), for a loop of which a GPU's code holds a copy of the body for each number, as after CUDA's `#pragma
+    unroll`. Bounds are compile-time constants; the number is not, and the compiler reads the body once: where
+    `static_range` would make many copies of much, this compiles sooner. A loop that may be left early stays one."""
+    raise NotImplementedError
+
+
+@_in_kernels
 def lane_index() -> Scalar:
     """The thread's number in its warp, 0 to 31."""
     raise NotImplementedError

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileopt.frontends.builder_memory import Known
+from tileopt.frontends.python.builtin_functions import make_range
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
 from tileopt.frontends.python.objects import Range, name_of
 from tileopt.frontends.simt_python.barriers import BARRIERS
@@ -46,6 +48,12 @@ def _grid_stride(it: SimtInterpreter, stop: Any) -> object:
     if value.dtype.kind not in "iu":
         raise it.mistyped("type/operand", f"grid_stride() counts to an integer, not to a {value}")
     return Range(it.threads.thread_index(), value, it.threads.launch_threads())
+
+
+def _unrolled_range(it: SimtInterpreter, bounds: Any) -> object:
+    for bound in bounds:
+        it.known_int(bound, "a bound of unrolled_range()")
+    return replace(make_range(it, bounds, unrolled=False), late=True)
 
 
 def _shared(it: SimtInterpreter, shape: Any, dtype: Any, swizzle: Any) -> object:
@@ -148,7 +156,8 @@ INTRINSICS: dict[str, Intrinsic] = {
     **HARDWARE,
     **BARRIERS,
     "thread_index_2d": _indices(1, 0), "thread_index_3d": _indices(2, 1, 0), "block_dim": _block_dim,
-    "grid_stride": _grid_stride, "shared": _shared, "dynamic_shared": _dynamic_shared, "fence": _fence,
+    "grid_stride": _grid_stride, "unrolled_range": _unrolled_range,
+    "shared": _shared, "dynamic_shared": _dynamic_shared, "fence": _fence,
     "barrier": _does("barrier"), "syncthreads": _does("barrier"), "syncwarp": _does("sync_warp"),
     "constant": _constant,
     "shuffle": _shuffle("idx"), "any_sync": _vote("any"), "all_sync": _vote("all"), "ballot": _vote("ballot"),

@@ -78,6 +78,10 @@ class Meeting:
         """Whether A and B agree on the symbol (or cannot meet at all)."""
         return self.apart or symbol in self.settled
 
+    def proof(self, noun: str) -> str:
+        """How owners of this name were told apart, once they are."""
+        return f"{noun} never meet" if self.apart else "; ".join(self.steps) or f"only one {noun[:-1]} comes here"
+
     def _add(self, equation: Equation) -> bool:
         if equation.shift.value is not None:
             by = equation.shift.value

@@ -13,11 +13,11 @@ from functools import cached_property
 
 from xdsl.ir import SSAValue
 
-from tileopt.passes.analysis.affine import ONE, Expr, Symbol
+from tileopt.passes.analysis.affine import ONE, ZERO, Expr, Symbol
 from tileopt.passes.analysis.ranges import Interval
 from tileopt.passes.safety.disjoint import COMBINATIONS, UNIFORM, Equation, Meeting
 from tileopt.passes.safety.instance import Instance
-from tileopt.passes.safety.owners import OwnedAccess
+from tileopt.passes.safety.owners import OwnedAccess, Owners
 
 MEMBERS_MIN = 3  # two make one pair, which is looked at as it is
 
@@ -25,9 +25,9 @@ _Key = tuple[SSAValue, tuple[int, ...], tuple[Expr, ...]]
 
 
 class Families:
-    """The families of a kernel's accesses. `owners`: the symbols that must be settled."""
+    """The families of a kernel's accesses, whose owners must be told apart."""
 
-    def __init__(self, accesses: Iterable[OwnedAccess], owners: list[Symbol]) -> None:
+    def __init__(self, accesses: Iterable[OwnedAccess], owners: Owners) -> None:
         members: dict[_Key, list[OwnedAccess]] = {}
         for access in accesses:
             key = (access.view, tuple(access.extents), tuple(map(_own, access.offsets)))
@@ -45,15 +45,21 @@ class Families:
             return False
         return family.proves(tuple(g - f for f, g in zip(first.offsets, second.offsets, strict=True)))
 
+    def alone(self, access: OwnedAccess) -> str | None:
+        """How it was proved that no two owners meet at the access itself; None where it was not."""
+        family = self._of.get(access)
+        return None if family is None else family.alone
+
 
 class _Family:
     def __init__(
-        self, members: list[OwnedAccess], extents: tuple[int, ...], bases: tuple[Expr, ...], owners: list[Symbol]
+        self, members: list[OwnedAccess], extents: tuple[int, ...], bases: tuple[Expr, ...], owners: Owners
     ) -> None:
         self._members = members
         self._extents = extents
         self._bases = bases
-        self._owners = set(owners)
+        self._owners = set(owners.symbols)
+        self._noun = owners.noun
         self._by_axis: dict[tuple[int, Expr], set[Symbol] | None] = {}
         self._proved: dict[tuple[Expr, ...], bool] = {}
 
@@ -63,6 +69,18 @@ class _Family:
 
     def _bounds(self) -> _Bounds:
         return _Bounds(self._members)
+
+    @cached_property
+    def alone(self) -> str | None:
+        """How it was proved that no two owners come to one member."""
+        equations = [self._equation(axis, ZERO) for axis in range(len(self._bases))]
+        for combinations in (0, COMBINATIONS):
+            if combinations:
+                self._instance.unlock()
+            meeting = Meeting(self._instance, self._instance, equations, combinations)
+            if all(meeting.settles(s) for s in self._owners):
+                return meeting.proof(self._noun)
+        return None
 
     def proves(self, differences: tuple[Expr, ...]) -> bool:
         """Whether members that differ so can be proved apart."""

@@ -30,11 +30,13 @@ class OwnedAccesses:
     def verify(self) -> list[str] | None:
         """One line of proof for each store, or None where there is none."""
         proofs = []
-        families = Families([*self.stores, *self.loads], self.owners.symbols)
+        families = Families([*self.stores, *self.loads], self.owners)
         for first, second in self._pairs():
             if first is not second and not self.owners.unsure and families.apart(first, second):
                 continue
-            proof = self._prove(first, second)
+            together = first is second and self.owners.symbols and not self.owners.unsure
+            proof = families.alone(first) if together else None
+            proof = proof or self._prove(first, second)
             if proof is None:
                 self.failed = (first, second)
                 return None
@@ -77,8 +79,7 @@ class OwnedAccesses:
             meeting = self._meeting(first, second, there, hard=True)
         if self._left(meeting):
             return None
-        one = "thread" if self.owners.of_threads else "block"
-        return f"{one}s never meet" if meeting.apart else "; ".join(meeting.steps) or f"only one {one} comes here"
+        return meeting.proof(self.owners.noun)
 
     def _left(self, meeting: Meeting) -> list[Symbol]:
         return [s for s in self.owners.symbols if not meeting.settles(s)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from xdsl.dialects import scf
@@ -42,8 +43,12 @@ class OwnedAccess:
         for axis, (offset, extent) in enumerate(zip(self.offsets, self.extents, strict=True)):
             inside += [facts.dim(self.view, axis) - offset - 1, offset + extent - 1]
         self.known = [*self.scope.known, *inside]
-        self.instance = Instance(self.known, self.offsets, self.scope.bounds)
         self.loops = [loop for loop in parents(op) if isinstance(loop, scf.ForOp)]
+
+    @cached_property
+    def instance(self) -> Instance:
+        """What is known of a run; where families prove everything, nobody asks."""
+        return Instance(self.known, self.offsets, self.scope.bounds)
 
     @property
     def index(self) -> str:

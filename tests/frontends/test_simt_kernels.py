@@ -12,7 +12,7 @@ from python_kernels import build, find, module, ops, simt_kernel
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
 
 from tileopt import LaunchError, TileoptError, simt
-from tileopt.dialects.kernel import KernelOp
+from tileopt.dialects.kernel import UNROLL, KernelOp
 
 PARAMETERS = "x: simt.Slice, out: simt.DisjointSlice, hist: simt.Atomic['u32'], m: simt.Slice['f32', 2], n: int"
 
@@ -158,6 +158,21 @@ def test_a_grid_stride_is_a_counted_loop() -> None:
     (loop,) = find(made, "scf.for")
     assert [v.owner.name for v in loop.operands] == ["arith.addi", "simt.dim", "arith.muli"]  # type: ignore[union-attr]
     assert "scf.while" not in ops(made)
+
+
+def test_an_unrolled_range_is_read_once() -> None:
+    made = built("for k in simt.unrolled_range(1, 40, 2):\n    out[simt.thread_index() * 40 + k] = x[k]")
+    (loop,) = find(made, "scf.for")
+    assert UNROLL in loop.attributes and ops(made).count("simt.element_load") == 1
+    back = built("for k in reversed(simt.unrolled_range(8)):\n    out[simt.thread_index() * 8 + k] = x[k]")
+    assert UNROLL in find(back, "scf.for")[0].attributes
+    plain = built("for k in range(8):\n    out[simt.thread_index() * 8 + k] = x[k]")
+    assert UNROLL not in find(plain, "scf.for")[0].attributes
+
+
+def test_an_unrolled_range_with_an_end_inside_stays_a_loop() -> None:
+    made = built("for k in simt.unrolled_range(8):\n    if x[k] > 0.0:\n        break\nout[simt.thread_index()] = 1.0")
+    assert len(find(made, "scf.while")) == 1
 
 
 def test_the_block_is_a_constant() -> None:

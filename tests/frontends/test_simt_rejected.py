@@ -98,6 +98,8 @@ PROGRAMS = {
     "axis of a grid": R("a = simt.block_idx(-1)  #!", "type/axis"),
     "run-time axis": R("a = simt.thread_idx(n)  #!", "type/constant"),
     "stride to a float": R("for i in simt.grid_stride(1.5): pass  #!", "type/operand", ("integer",)),
+    "run-time unrolled_range": R("for i in simt.unrolled_range(n): pass  #!", "type/constant", ("unrolled_range",)),
+    "too many unrolled": R("for i in simt.unrolled_range(5000): pass  #!", "limits/unroll", ("4096",)),
     "shuffle of an array": R("a = simt.shuffle(x, 0)  #!", "type/operand"),
     "unknown reduction": R("a = simt.warp_reduce(n, 'mean')  #!", "type/reduction", ("'mean'",)),
     "bits of a float reduced": R("a = simt.warp_reduce(1.0, 'xor')  #!", "type/operand"),

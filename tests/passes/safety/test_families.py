@@ -121,6 +121,31 @@ def test_the_work_is_not_that_of_all_pairs(count: int, monkeypatch: pytest.Monke
     assert count <= made <= 4 * count  # of more than count * count pairs
 
 
+def test_stores_of_one_kind_are_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def meetings(count: int) -> int:
+        made: list[Meeting] = []
+
+        class Counted(Meeting):
+            def __init__(self, *args: Any) -> None:
+                made.append(self)
+                super().__init__(*args)
+
+        monkeypatch.setattr(families, "Meeting", Counted)
+        monkeypatch.setattr(owned_accesses, "Meeting", Counted)
+        verify_kernel(
+            kernel_of(
+                P(
+                    f"r, q = simt.thread_index_2d()\nfor e in simt.static_range({count}):\n"
+                    "    if r < len(c) and 8 * q + e % 2 < c.shape[1]:\n        c[r, 8 * q + e % 2] = 1.0",
+                    contract="block=(4, 4)",
+                )
+            )
+        )
+        return len(made)
+
+    assert meetings(4) == meetings(40) < 10
+
+
 def test_what_is_common() -> None:
     from tileopt.passes.analysis.choices import Symbols
     from tileopt.passes.analysis.ranges import Interval
