@@ -51,6 +51,16 @@ def int_matmul(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: t
     tile.store(out, (i, j), acc)
 
 
+@tile.kernel
+def wide_matmul(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), out.dtype)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        left, right = tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN))
+        acc = tile.mma(left, right, acc, precision="tf32" if out.dtype == tile.f32 else None)
+    tile.store(out, (i, j), acc)
+
+
 def error_of(out: Tensor, reference: Tensor) -> float:
     difference = (out.double() - reference.double()).norm() / reference.double().norm()
     return float(difference) if bool(torch.isfinite(difference)) else math.inf
@@ -215,6 +225,29 @@ def types(quick: bool) -> Iterator[Row]:
             "cuBLAS": lambda: torch._int_mm(x, y, out=theirs),
         }
         yield finish(Row(f"int8 product NT {n}", "TOP/s"), 2.0 * n**3, rivals, total, x.double() @ y.double())
+        for form in ("NN", "NT"):
+            yield wide(torch.float32, form, n, (128, 256, 32) if form == "NT" else (128, 128, 32))
+            yield wide(torch.float64, form, n, (128, 128, 16))
+
+
+def wide(dtype: torch.dtype, form: str, n: int, tiles: tuple[int, int, int]) -> Row:
+    """f64, and f32 read as tf32."""
+    a, b = fresh(n, n, dtype=dtype), fresh(n, n, dtype=dtype)
+    b = b.t() if form == "NT" else b
+    out, theirs = poisoned(a), torch.empty_like(a)
+    grid = (tileopt.cdiv(n, tiles[0]), tileopt.cdiv(n, tiles[1]))
+    torch.backends.cuda.matmul.allow_tf32 = True
+    rivals: dict[str, Launch] = {
+        "tileopt": lambda: wide_matmul[grid](a, b, out, *tiles),
+        "cuBLAS": lambda: torch.mm(a, b, out=theirs),
+    }
+    rows = slice(0, 1024)
+    try:
+        name = "tf32" if dtype is torch.float32 else "f64"
+        reference = a[rows].double() @ b.double()
+        return finish(Row(f"{name} product {form} {n}", "TFLOP/s"), 2.0 * n**3, rivals, out[rows], reference)
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def attentions(quick: bool) -> Iterator[Row]:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
     UnitAttr,
+    f32,
     i32,
     i64,
 )
@@ -391,7 +392,8 @@ class Mma(IRDLOperation):
     """`acc + a @ b`, products and sums in the accumulator's type. a is MxK, b is KxN, acc is MxN.
 
     a and b are tiles in registers or, where the atom demands it, buffers in shared memory. `atom` names the
-    instruction once `map-tensor-cores` chose one.
+    instruction once `map-tensor-cores` chose one. `precision`: products of f32 may take operands with the 10 bits of
+    mantissa of "tf32".
     """
 
     name = "tile.mma"
@@ -399,6 +401,7 @@ class Mma(IRDLOperation):
     b = operand_def(TILE)
     acc = operand_def(TensorType)
     atom = opt_prop_def(string("atom"))
+    precision = opt_prop_def(string("precision"))
     result = result_def(TensorType)
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)
@@ -425,6 +428,8 @@ class Mma(IRDLOperation):
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
         check_product(element_type_of(self.a.type), element_type_of(self.b.type), element_type(self.acc.type))
+        if self.precision is not None and (self.precision.data != "tf32" or element_type_of(self.a.type) != f32):
+            raise VerifyException(f"no product of {element_type_of(self.a.type)} has the precision {self.precision}")
 
 
 @irdl_op_definition

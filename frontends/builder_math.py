@@ -130,8 +130,9 @@ class Functions(Arithmetic):
 
     # The matrix product
 
-    def mma(self, a: Value, b: Value, acc: Value | None = None) -> Value:
-        """acc + a @ b for a: (M, K), b: (K, N), acc: (M, N); products and sums in the accumulator's type."""
+    def mma(self, a: Value, b: Value, acc: Value | None = None, precision: str | None = None) -> Value:
+        """acc + a @ b for a: (M, K), b: (K, N), acc: (M, N); products and sums in the accumulator's type. `precision`:
+        "tf32" lets products of f32 read their operands as that."""
         for value, name in ((a, "a"), (b, "b")):
             if value.dtype.name not in ACCUMULATORS:
                 raise self.error(
@@ -146,6 +147,11 @@ class Functions(Arithmetic):
                 "type/mma-operand", f"the operands of a product have one type, not {a.dtype} and {b.dtype}",
                 f"cast one of them, for example b.astype(tile.{a.dtype})",
             )  # fmt: skip
+        if precision is not None and (precision != "tf32" or a.dtype != F32):
+            raise self.error(
+                "type/mma-precision", f"no product of {a.dtype} tiles has the precision {precision!r}",
+                'precision="tf32" is for products of f32',
+            )  # fmt: skip
         if a.shape[1] != b.shape[0]:
             raise self.error("type/shape", f"a product of {a.shape} and {b.shape}: the inner extents differ")
         wanted, shape = ACCUMULATORS[a.dtype.name], (a.shape[0], b.shape[1])
@@ -158,7 +164,8 @@ class Functions(Arithmetic):
             )  # fmt: skip
         if acc.shape != shape:
             raise self.error("type/shape", f"the product's shape is {shape}, the accumulator's {acc.shape}")
-        return self.emit_value(tile.Mma, [self.ssa(a), self.ssa(b), self.ssa(acc)], wanted, shape)
+        properties: dict[str, Attribute] = {} if precision is None else {"precision": StringAttr(precision)}
+        return self.emit_value(tile.Mma, [self.ssa(a), self.ssa(b), self.ssa(acc)], wanted, shape, properties)
 
     def matmul(self, a: Value, b: Value) -> Value:
         """a @ b in the operands' own type (integers: i32), accumulated as in `mma`."""

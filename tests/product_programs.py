@@ -43,6 +43,37 @@ def product_nt(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: t
 
 
 @tile.kernel
+def product_tf32(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
+    """As `product`, f32 read as tf32."""
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), tile.f32)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), acc, precision="tf32")
+    tile.store(out, (i, j), acc)
+
+
+@tile.kernel
+def tf32_nt(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
+    """As `product_nt`, f32 read as tf32."""
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), tile.f32)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (j, k), (BN, BK)).T, acc, precision="tf32")
+    tile.store(out, (i, j), acc)
+
+
+@tile.kernel
+def doubled_tf32(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
+    """As `product_tf32` of a doubled in registers and the transpose of b."""
+    i, j = tile.bid(0), tile.bid(1)
+    acc = tile.zeros((BM, BN), tile.f32)
+    for k in range(tile.cdiv(a.shape[1], BK)):
+        left = tile.load(a, (i, k), (BM, BK))
+        acc = tile.mma(left + left, tile.load(b, (j, k), (BN, BK)).T, acc, precision="tf32")
+    tile.store(out, (i, j), acc)
+
+
+@tile.kernel
 def doubled_nt(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN: tile.Const[int], BK: tile.Const[int]):
     """As `product_nt`, a doubled in registers first."""
     i, j = tile.bid(0), tile.bid(1)

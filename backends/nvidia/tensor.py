@@ -163,6 +163,12 @@ def pack_all(emitter: Emitter, element: str, registers: tuple[str, ...] | list[s
     return words
 
 
+def operand_words(emitter: Emitter, element: str, registers: tuple[str, ...] | list[str], packed: int) -> list[str]:
+    """Registers of an operand as the words that instructions take: bits, of f64 alone numbers."""
+    words = pack_all(emitter, element, registers, packed)
+    return [emitter.assign(f"bitcast float {word} to i32") for word in words] if element == "float" else words
+
+
 def _operand_words(
     emitter: Emitter, value: SSAValue, layout: Layout, axis: int, instruction: MmaInstruction
 ) -> list[str]:
@@ -177,7 +183,7 @@ def _operand_words(
         elif condition is not None:
             kept = f"{element} {registers[register]}, {element} {nothing}"
             registers[register] = emitter.assign(f"select i1 {condition}, {kept}")
-    return pack_all(emitter, element, registers, instruction.packed)
+    return operand_words(emitter, element, registers, instruction.packed)
 
 
 HANDLERS: dict[type[Operation], Handler] = {gpu.LdMatrix: ldmatrix, gpu.MmaSync: mma_sync}

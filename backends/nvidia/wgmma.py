@@ -23,7 +23,7 @@ from tileopt.backends.llvm.values import Buffer
 from tileopt.backends.nvidia.atoms.wgmma import INSTRUCTIONS, ROWS, WgmmaInstruction
 from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.shared import shared_address
-from tileopt.backends.nvidia.tensor import pack_all
+from tileopt.backends.nvidia.tensor import operand_words
 from tileopt.backends.nvidia.words import CONSTRAINT
 from tileopt.dialects import gpu_wgmma as gpu
 from tileopt.dialects import simt
@@ -182,7 +182,7 @@ def _left(
 
         return described, int(not places.k_major)
     fragment = emitter.fragment(value)
-    words = pack_all(emitter, emitter.element(value.type), registers_of(fragment), instruction.packed)
+    words = operand_words(emitter, emitter.element(value.type), registers_of(fragment), instruction.packed)
 
     def held(row: int, step: int) -> Operands:
         at = (row * steps + step) * 4

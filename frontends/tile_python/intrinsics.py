@@ -145,9 +145,12 @@ def reduction(kind: str) -> Intrinsic:
     return intrinsic
 
 
-def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any) -> object:
+def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any, precision: Any) -> object:
     operands = [it.tile(t, "mma()") for t in (a, b)]
-    return it.builder.mma(operands[0], operands[1], None if acc is None else it.tile(acc, "the accumulator of mma()"))
+    if precision is not None and not isinstance(precision, str):
+        raise it.mistyped("type/mma-precision", f"a precision is a name or None, not {name_of(precision)}")
+    into = None if acc is None else it.tile(acc, "the accumulator of mma()")
+    return it.builder.mma(operands[0], operands[1], into, precision)
 
 
 INTRINSICS: dict[str, Intrinsic] = {

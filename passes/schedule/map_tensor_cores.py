@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import simt, tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Atom, Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
@@ -24,8 +25,8 @@ from tileopt.passes.layout.operand_order import fits_order
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
-# An accumulator of this many elements for each thread of the default block leaves no room for operands.
-ACCUMULATORS_PER_THREAD = 64
+# An accumulator of this many registers of each thread of the default block leaves no room for operands.
+ACCUMULATOR_REGISTERS = 64
 MAX_WARPS = 16
 
 
@@ -36,11 +37,13 @@ NARROWEST_SWIZZLE = 32  # bytes
 WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
 
 
-def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute) -> list[Atom]:
-    """The target's atoms for these element types, best first. IR integers are signless: products are of signed ones."""
+def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute, precision: str | None = None) -> list[Atom]:
+    """The target's atoms for these element types, best first. IR integers are signless: products are of signed ones.
+    Atoms that read operands as a narrower type than theirs need the `precision` of that name."""
 
     def fits(name: str, type_: Attribute) -> bool:
-        return DTYPES[name].ir == type_ and DTYPES[name].kind != "u"
+        held = DTYPES[stored(name)]
+        return held.ir == type_ and held.kind != "u" and (name in DTYPES or name == precision)
 
     found = [x for x in target.atoms if fits(x.a, a) and fits(x.b, b) and fits(x.acc, acc)]
     return sorted(found, key=lambda x: (-x.preference, -prod(x.shape)))
@@ -51,7 +54,7 @@ def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
     so it needs multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad."""
     if atom.scope is not Scope.WARPGROUP:
         return True
-    narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[atom.b].bits
+    narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[stored(atom.b)].bits
     rows = k % narrowest or (n % narrowest and not atom.k_major)
     return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or rows)
 
@@ -76,11 +79,11 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     if given is not None:
         return given
     warps = target.default_warps
-    largest = max((m * n for _, m, n in products), default=0)
+    largest = max((m * n * max(1, DTYPES[atom.acc].bits // 32) for atom, m, n in products), default=0)
     groups = [m // WARPGROUP_ROWS for atom, m, _ in products if atom.scope is Scope.WARPGROUP]
     if groups:
         warps = max(warps, WARPGROUP * min(2, *(g & -g for g in groups)))
-    while largest > ACCUMULATORS_PER_THREAD * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
+    while largest > ACCUMULATOR_REGISTERS * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
         warps *= 2
     return warps
 
@@ -152,7 +155,8 @@ class MapTensorCores(ModulePass):
     def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
-        for atom in legal_atoms(target, *types):
+        precision = None if op.precision is None else op.precision.data
+        for atom in legal_atoms(target, types[0], types[1], types[2], precision):
             fits = fits_extents(atom, m, n, k) and fits_order(op, atom)
             if fits and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom

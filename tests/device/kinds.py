@@ -80,23 +80,28 @@ def main(target: str | None) -> None:
 
 def products_of_types(target: str | None) -> None:
     """Products of narrow types, b stored as (K, N) and as (N, K). Units add those of f8 with fewer bits than f32."""
-    from product_programs import product, product_nt
+    from product_programs import product, product_nt, product_tf32, tf32_nt
 
     def fresh(*shape: int, dtype: torch.dtype) -> torch.Tensor:
         if dtype is torch.int8:
             return torch.randint(-128, 128, shape, device="cuda").to(dtype)
         return torch.randn(*shape, device="cuda").to(dtype)
 
-    limits = {torch.float8_e4m3fn: 2e-3, torch.float8_e5m2: 2e-3, torch.int8: 1e-9}
-    for dtype, limit in limits.items():
+    plain, tf32 = (product, product_nt), (product_tf32, tf32_nt)
+    for dtype, acc, limit, (kernel, transposed) in (
+        (torch.float8_e4m3fn, torch.float32, 2e-3, plain),
+        (torch.float8_e5m2, torch.float32, 2e-3, plain),
+        (torch.int8, torch.int32, 1e-9, plain),
+        (torch.float32, torch.float32, 2e-3, tf32),
+        (torch.float64, torch.float64, 1e-14, plain),
+    ):
         a, b, t = (fresh(*shape, dtype=dtype) for shape in ((200, 144), (144, 272), (272, 144)))
-        acc = torch.int32 if dtype is torch.int8 else torch.float32
-        for block in ((64, 64, 32), (128, 128, 128), (48, 96, 16)):
+        for block in ((64, 64, 32), (128, 128, 32 if dtype.itemsize > 1 else 128), (48, 96, 16)):
             grid = (-(-200 // block[0]), -(-272 // block[1]))
-            for kernel, right, wanted in ((product, b, b), (product_nt, t, t.t())):
+            for launched, right, wanted in ((kernel, b, b), (transposed, t, t.t())):
                 out = torch.full((200, 272), 77, dtype=acc, device="cuda")
-                kernel[grid](a, right, out, *block, target=target)
-                close(f"{kernel.name} {dtype} {block}", out, a.double() @ wanted.double(), limit)
+                launched[grid](a, right, out, *block, target=target)
+                close(f"{launched.name} {dtype} {block}", out, a.double() @ wanted.double(), limit)
 
 
 def hardware() -> None:

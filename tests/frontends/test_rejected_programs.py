@@ -206,6 +206,17 @@ PROGRAMS = {
     "product of i32": R(
         "a = tile.mma(tile.zeros((4, 4), tile.i32), tile.zeros((4, 4), tile.i32))  #!", "type/mma-operand"
     ),
+    "precision of another type": R(
+        "a = tile.mma(tile.zeros((4, 4), tile.f16), tile.zeros((4, 4), tile.f16), precision='tf32')  #!",
+        "type/mma-precision",
+        ("f16", "f32"),
+    ),
+    "precision that is none": R(
+        "a = tile.mma(tile.zeros((4, 4)), tile.zeros((4, 4)), precision='f8')  #!", "type/mma-precision", ("f8",)
+    ),
+    "precision that is no name": R(
+        "a = tile.mma(tile.zeros((4, 4)), tile.zeros((4, 4)), None, n)  #!", "type/mma-precision", ("name",)
+    ),
     "inner extents differ": R("a = tile.zeros((4, 8)) @ tile.zeros((4, 8))  #!", "type/shape", ("inner",)),
     "product of vectors": R("a = tile.zeros(4) @ tile.zeros(4)  #!", "type/shape", ("rank 2",)),
     "f16 accumulator": R(

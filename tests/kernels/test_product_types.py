@@ -1,4 +1,4 @@
-"""Products of narrow types, whichever way their operands lie: run on the CPU and by the model of GPUs' matrix units."""
+"""Products of each type, whichever way their operands lie: run on the CPU and by the model of GPUs' matrix units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from product_programs import NUMPY, accumulator, blocks_of, doubled_nt, doubled_right, operand, product, product_nt
+from product_programs import (
+    NUMPY,
+    accumulator,
+    blocks_of,
+    doubled_nt,
+    doubled_right,
+    doubled_tf32,
+    operand,
+    product,
+    product_nt,
+    product_tf32,
+)
 
 BYTES = ["f8e4m3fn", "f8e5m2", "i8"]
 TARGETS = [None, "model:sm_75", "model:sm_80", "model:sm_89", "model:sm_90a", "model:sm_120a"]
@@ -56,9 +67,41 @@ def test_operands_out_of_registers(rng: np.random.Generator, target: str | None,
     check(doubled_right, target, a, b, kind, block, 2 * a.astype(np.float64) @ b.astype(np.float64))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("orders", ["rr", "rc", "cr", "cc"])
+def test_double_precision(rng: np.random.Generator, target: str | None, orders: str) -> None:
+    a, b = operand(rng, (77, 45), "f64", orders[0] == "c"), operand(rng, (45, 50), "f64", orders[1] == "c")
+    out = np.full((77, 50), np.nan)
+    product[blocks_of(out.shape, (32, 32, 16))](a, b, out, 32, 32, 16, target=target)
+    assert np.linalg.norm(out - a @ b) < 1e-15 * np.linalg.norm(a @ b)
+
+
+def cut(values: Any) -> Any:
+    """f32 without the bits that tf32 lacks, as f64."""
+    bits = np.ascontiguousarray(values).view(np.uint32) >> np.uint32(13) << np.uint32(13)
+    return bits.view(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("orders", ["rr", "rc", "cr", "cc"])
+@pytest.mark.parametrize(("block", "k"), [((64, 64, 32), 76), ((48, 40, 8), 45)])
+def test_tf32(rng: np.random.Generator, target: str | None, orders: str, block: tuple[int, int, int], k: int) -> None:
+    """Where units multiply tf32, operands lose bits and nothing else does; elsewhere they lose none."""
+    a, b = operand(rng, (133, k), "f32", orders[0] == "c"), operand(rng, (k, 70), "f32", orders[1] == "c")
+    units = target not in (None, "model:sm_75")
+    wanted = cut(a) @ cut(b) if units else a.astype(np.float64) @ b.astype(np.float64)
+    check(product_tf32, target, a, b, "f32", block, wanted)
+    if units:
+        check(doubled_tf32, target, a, np.ascontiguousarray(b.T), "f32", block, 2 * wanted)
+        check(product, target, a, b, "f32", block, a.astype(np.float64) @ b.astype(np.float64))
+
+
 @pytest.mark.parametrize(
     ("kernel", "b", "kind", "unit"),
     [
+        (product_tf32, "[?:4, ?:4]", "f32", "mma_m16n8k8_tf32_f32"),
+        (doubled_tf32, "[?:4, ?:4]", "f32", "wgmma_m64n128k8_tf32_f32"),
+        (product_nt, "[?:4, ?:4]", "f64", "mma_m16n8k4_f64_f64"),
         (product_nt, "[?:16, ?:16]", "f8e4m3fn", "wgmma_m64n128k32_f8e4m3fn_f32"),
         (product_nt, "[?:16, ?:16]", "f8e5m2", "wgmma_m64n128k32_f8e5m2_f32"),
         (product_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
@@ -71,5 +114,5 @@ def test_operands_out_of_registers(rng: np.random.Generator, target: str | None,
 )
 def test_the_instruction_follows_the_order(kernel: Any, b: str, kind: str, unit: str) -> None:
     given = {"a": f"{kind}[?:16, ?:16]", "b": kind + b, "out": f"{accumulator(kind)}[?:16, ?:16]"}
-    compiled = kernel.compile("model:sm_90a", **given, BM=128, BN=128, BK=128)
+    compiled = kernel.compile("model:sm_90a", **given, BM=128, BN=128, BK=32)
     assert compiled.report["atoms"] == [unit]

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 import pytest
-from product_programs import accumulator, product_nt
+from product_programs import accumulator, product_nt, tf32_nt
 from role_programs import HEADS, WIDE, Tile, attention, matmul
 
 
@@ -51,6 +51,13 @@ def test_products_of_bytes(kind: str, tile: Tile) -> None:
     arrays = {"a": f"{kind}[?:16, ?:16]", "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}
     compiled = product_nt.compile("sm_90a", **arrays, **dict(zip(("BM", "BN", "BK"), tile, strict=True)))
     assert_good(compiled, f"wgmma_m64n{tile[1]}k32_{kind}_{accumulator(kind)}")
+
+
+@pytest.mark.parametrize("tile", [(128, 256, 32), (64, 64, 32), (128, 160, 64)], ids=str)
+def test_products_of_tf32(tile: Tile) -> None:
+    arrays = dict.fromkeys(("a", "b", "out"), "f32[?:4, ?:4]")
+    compiled = tf32_nt.compile("sm_90a", **arrays, **dict(zip(("BM", "BN", "BK"), tile, strict=True)))
+    assert_good(compiled, f"wgmma_m64n{tile[1]}k8_tf32_f32")
 
 
 @pytest.mark.parametrize(("bm", "bn", "d"), [(128, 128, 128), (128, 64, 64), (64, 64, 64)])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.state import Block, Description, Thread
 from tileopt.backends.cpu.reference import matrices
 from tileopt.backends.cpu.reference.shared_operands import layout_of, matrix
-from tileopt.backends.nvidia.atoms.mma_sync import matmul_reference
+from tileopt.backends.nvidia.atoms.mma_sync import MMA_SYNC
+from tileopt.backends.nvidia.atoms.wgmma import WGMMA
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_described import INTEGERS
 from tileopt.dialects.layout import WARP_SIZE, Layout
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROW_BYTES = 16
+REFERENCES = {atom.name: atom.reference for atom in (*MMA_SYNC, *WGMMA)}
 
 
 def ordered(threads: list[Thread]) -> list[Thread]:
@@ -142,6 +145,14 @@ def _taken(product: Array, places: tuple[Array, Array, Array], element: str) -> 
     return out.view(f"u{DTYPES[element].bytes}").astype(np.uint64)
 
 
+def _reference(asked: Description) -> Callable[[Array, Array, Array], Array]:
+    """What the atom that an op names computes."""
+    reference = REFERENCES.get(asked["atom"])
+    if reference is None:
+        raise asked.error("atom", f"{asked.op}: there is no atom {asked['atom']}")
+    return reference
+
+
 def _mma_fragments(threads: list[Thread], asked: Description) -> None:
     """The part of a tile's product that a warp makes: all of K is in its own operands."""
     lanes = ordered(threads)
@@ -154,7 +165,7 @@ def _mma_fragments(threads: list[Thread], asked: Description) -> None:
         parts.append(_spread(values, _fragment(lanes, asked[name], shape), shape))
         at += count
     acc_type = asked["fragments"][2][0]
-    made = matmul_reference(acc_type)(*parts)
+    made = _reference(asked)(*parts)
     answer(lanes, _taken(made, places, acc_type))
 
 
@@ -179,7 +190,7 @@ def _wgmma_fragments(threads: list[Thread], asked: Description) -> None:
     b = shared_matrix(block, int(given[0, at]), b_memory, b_memory["element"], asked)
     places = _fragment(lanes, asked["layout_acc"], (m, n))
     acc = _spread(_element_words(given[:, at + 1 : at + 1 + count], element), places, (m, n))
-    answer(lanes, _taken(matmul_reference(element)(a, b, acc), places, element))
+    answer(lanes, _taken(_reference(asked)(a, b, acc), places, element))
 
 
 def _through(threads: list[Thread], asked: Description) -> None:

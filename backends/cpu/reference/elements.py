@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tileopt.backends.nvidia.atoms.mma_sync import as_tf32
 from tileopt.dialects.dtypes import DTYPES
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
-
-TF32_MASK = 0xFFFFE000  # the 19 bits of an f32 that tensor cores read as tf32
 
 
 def numbers(data: Array, type_: str) -> Array:
@@ -20,8 +19,7 @@ def numbers(data: Array, type_: str) -> Array:
 
     raw = np.ascontiguousarray(data)
     if type_ == "tf32":
-        out: Array = (raw.view(np.uint32) & np.uint32(TF32_MASK)).view(np.float32)
-        return out
+        return as_tf32(raw.view(np.float32))
     if type_ in ("i4", "u4"):
         halves = np.stack([raw & 15, raw >> 4], -1).reshape(*raw.shape[:-1], -1).astype(np.int8)
         return halves - ((halves >= 8) * np.int8(16)) if type_ == "i4" else halves

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.layout import Coord
 from tileopt.dialects.target import Atom, Fragment, Scope
 
@@ -60,12 +61,15 @@ def fragment(shape: Coord, axis: int, packed: int) -> Fragment:
     return Fragment(shape, tuple(regs), tuple(lanes))
 
 
-def matmul_reference(dtype: str) -> Callable[[Array, Array, Array], Array]:
-    """`acc + a @ b`, summed without loss and rounded once to the accumulator's type."""
+def matmul_reference(dtype: str, operand: str | None = None) -> Callable[[Array, Array, Array], Array]:
+    """`acc + a @ b`, summed without loss and rounded once to the accumulator's type. `operand`: the operands' type,
+    where it is narrower than what holds them."""
 
     def reference(a: Array, b: Array, acc: Array) -> Array:
         import numpy as np
 
+        if operand == "tf32":
+            a, b = as_tf32(a), as_tf32(b)
         wide = np.float64 if DTYPES[dtype].is_float else np.int64
         total: Array = acc.astype(wide) + a.astype(wide) @ b.astype(wide)
         return total.astype(DTYPES[dtype].numpy)
@@ -73,11 +77,19 @@ def matmul_reference(dtype: str) -> Callable[[Array, Array, Array], Array]:
     return reference
 
 
+def as_tf32(values: Array) -> Array:
+    """f32 as units that multiply tf32 read it: without the 13 lowest bits of the mantissa."""
+    import numpy as np
+
+    kept: Array = np.ascontiguousarray(values, np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
+    return kept.view(np.float32)
+
+
 # PTX's names of our element types.
 PTX_NAMES = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "s8", "i32": "s32"}
-PTX_NAMES |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2"}
+PTX_NAMES |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2", "tf32": "tf32"}
 
-# (m, n, k), a and b, accumulator, least architecture, greatest one where it runs on tensor cores.
+# (m, n, k), a and b, accumulator, least architecture.
 _ROWS: tuple[tuple[tuple[int, int, int], str, str, int], ...] = (
     ((16, 8, 8), "f16", "f32", 75),
     ((16, 8, 8), "f16", "f16", 75),
@@ -86,14 +98,16 @@ _ROWS: tuple[tuple[tuple[int, int, int], str, str, int], ...] = (
     ((16, 8, 16), "f16", "f16", 80),
     ((16, 8, 16), "bf16", "f32", 80),
     ((16, 8, 32), "i8", "i32", 80),
+    ((16, 8, 8), "tf32", "f32", 80),
     ((8, 8, 4), "f64", "f64", 80),
+    ((16, 8, 4), "f64", "f64", 90),
     ((16, 8, 32), "f8e4m3fn", "f32", 89),
     ((16, 8, 32), "f8e5m2", "f32", 89),
 )
 
 
 def _packed(dtype: str) -> int:
-    return max(1, 32 // DTYPES[dtype].bits)
+    return max(1, 32 // DTYPES[stored(dtype)].bits)
 
 
 def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tuple[Atom, MmaInstruction]:
@@ -123,7 +137,7 @@ def _row(shape: tuple[int, int, int], operand: str, acc: str, arch: int) -> tupl
     )
     atom = Atom(
         name, shape, operand, operand, acc, arch, Scope.WARP,
-        fragments=fragments, preference=10 + k, reference=matmul_reference(acc),
+        fragments=fragments, preference=10 + k + m // 16, reference=matmul_reference(acc, operand),
     )  # fmt: skip
     return atom, instruction
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tileopt.backends.nvidia.atoms.mma_sync import PTX_NAMES, fragment, matmul_reference
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.target import Atom, Scope, Space
 
 ROWS, WARP_ROWS = 64, 16
@@ -27,6 +28,7 @@ _ROWS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("bf16", "f32", FLOAT_WIDTHS),
     ("f8e4m3fn", "f32", FLOAT_WIDTHS),
     ("f8e5m2", "f32", FLOAT_WIDTHS),
+    ("tf32", "f32", FLOAT_WIDTHS),
     ("i8", "i32", INTEGER_WIDTHS),
 )
 
@@ -45,7 +47,7 @@ class WgmmaInstruction:
 
 
 def _row(operand: str, acc: str, n: int) -> tuple[Atom, WgmmaInstruction]:
-    bits = DTYPES[operand].bits
+    bits = DTYPES[stored(operand)].bits
     depth, packed = 8 * DEPTH_BYTES // bits, 32 // bits
     atom = Atom(
         f"wgmma_m64n{n}k{depth}_{operand}_{acc}",
@@ -61,7 +63,7 @@ def _row(operand: str, acc: str, n: int) -> tuple[Atom, WgmmaInstruction]:
         k_major=bits != 16,
         fragments={"a": fragment((WARP_ROWS, depth), 1, packed), "acc": fragment((WARP_ROWS, 8), 1, 2)},
         preference=PREFERENCE,
-        reference=matmul_reference(acc),
+        reference=matmul_reference(acc, operand),
     )
     names = ".".join(PTX_NAMES[t] for t in (acc, operand, operand))
     return atom, WgmmaInstruction(n, names, depth, packed, bits == 16, "i32" if acc == "i32" else "float")

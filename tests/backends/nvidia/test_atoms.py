@@ -12,6 +12,7 @@ from tileopt.backends.nvidia.atoms.table import ALL, legal_atoms
 from tileopt.backends.nvidia.atoms.wgmma import WGMMA
 from tileopt.backends.nvidia.targets import nvidia_target
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.target import Atom, Fragment
 
 
@@ -24,7 +25,7 @@ def placed(fragment: Fragment) -> dict[tuple[int, int], tuple[int, int]]:
 @pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
 @pytest.mark.parametrize("role", ["a", "b", "acc"])
 def test_fragment_is_the_manuals(atom: Atom, role: str) -> None:
-    formula = formulas(*atom.shape, DTYPES[atom.a].bits)[role]
+    formula = formulas(*atom.shape, DTYPES[stored(atom.a)].bits)[role]
     got = placed(atom.fragments[role])
     rows, columns = atom.fragments[role].shape
     assert len(got) == rows * columns == len(set(got.values()))
@@ -50,8 +51,9 @@ def test_registers_hold_whole_fragments(atom: Atom) -> None:
 
 
 def random_operand(shape: tuple[int, int], dtype: str, seed: int) -> np.ndarray:
+    held = DTYPES[stored(dtype)]
     values = np.random.default_rng(seed).integers(-8, 9, shape)
-    return (values if DTYPES[dtype].kind == "i" else values / 4).astype(DTYPES[dtype].numpy)
+    return (values if held.kind == "i" else values / 4).astype(held.numpy)
 
 
 @pytest.mark.parametrize("atom", ALL, ids=lambda a: a.name)
@@ -68,6 +70,16 @@ def test_reference_is_a_matrix_product(atom: Atom) -> None:
                 want[i, j] += float(a[i, p]) * float(b[p, j])
     assert got.dtype == DTYPES[atom.acc].numpy
     np.testing.assert_array_equal(got.astype(np.float64), want.astype(got.dtype).astype(np.float64))
+
+
+def test_products_of_tf32_drop_bits() -> None:
+    """Ten bits of mantissa are left, as by rounding toward zero."""
+    atom = next(a for a in MMA_SYNC if a.a == "tf32")
+    m, n, k = atom.shape
+    a = np.full((m, k), 1 + 2**-10 + 2**-11, np.float32)
+    b = np.full((k, n), -1 - 2**-11, np.float32)
+    assert atom.reference is not None
+    np.testing.assert_array_equal(atom.reference(a, b, np.zeros((m, n), np.float32)), -k * (1 + 2**-10))
 
 
 def test_integer_products_wrap() -> None:
@@ -87,6 +99,10 @@ def test_integer_products_wrap() -> None:
         ("sm_80", ("bf16", "bf16", "f32"), "mma_m16n8k16_bf16_f32"),
         ("sm_80", ("f32", "f32", "f32"), "fma_f32_f32"),
         ("sm_80", ("f64", "f64", "f64"), "mma_m8n8k4_f64_f64"),
+        ("sm_90a", ("f64", "f64", "f64"), "mma_m16n8k4_f64_f64"),
+        ("sm_80", ("tf32", "tf32", "f32"), "mma_m16n8k8_tf32_f32"),
+        ("sm_90a", ("tf32", "tf32", "f32"), "wgmma_m64n8k8_tf32_f32"),
+        ("sm_90a", ("f32", "f32", "f32"), "fma_f32_f32"),
         ("sm_80", ("f8e4m3fn", "f8e4m3fn", "f32"), "fma_f8e4m3fn_f32"),
         ("sm_89", ("f8e4m3fn", "f8e4m3fn", "f32"), "mma_m16n8k32_f8e4m3fn_f32"),
         ("sm_90a", ("f8e4m3fn", "f8e4m3fn", "f32"), "wgmma_m64n8k32_f8e4m3fn_f32"),
@@ -123,8 +139,8 @@ def test_wgmma_accumulator_is_the_manuals(atom: Atom) -> None:
 def test_wgmma_left_operand_is_the_manuals(atom: Atom) -> None:
     m, _, k = atom.shape
     layout = atom.fragments["a"].tiled((m, k), [0, 0])
-    packed = 32 // DTYPES[atom.a].bits
-    assert layout.registers == 4 * packed and k * DTYPES[atom.a].bits == 256
+    packed = 32 // DTYPES[stored(atom.a)].bits
+    assert layout.registers == 4 * packed and k * DTYPES[stored(atom.a)].bits == 256
     for register in range(4 * packed):
         word, inside = divmod(register, packed)
         for thread in range(128):
@@ -134,6 +150,6 @@ def test_wgmma_left_operand_is_the_manuals(atom: Atom) -> None:
 
 
 def test_wgmma_comes_in_every_width() -> None:
-    for dtype in ("f16", "bf16", "f8e4m3fn", "f8e5m2"):
+    for dtype in ("f16", "bf16", "f8e4m3fn", "f8e5m2", "tf32"):
         assert [a.shape[1] for a in WGMMA if a.a == dtype] == list(range(8, 257, 8))
     assert [a.shape[1] for a in WGMMA if a.a == "i8"] == [8, 16, 24, *range(32, 257, 16)]

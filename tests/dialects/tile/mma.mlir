@@ -19,6 +19,17 @@ tile.kernel @from_registers(%s: bf16, %z: f32) {
   tile.return
 }
 
+// Products of f32 are exact to f32 unless they say otherwise.
+// CHECK-LABEL: tile.kernel @less_precise
+tile.kernel @less_precise(%s: f32) {
+  // CHECK-NEXT: tile.splat
+  %a = tile.splat %s : f32 -> tensor<32x32xf32>
+  // CHECK-NEXT: %b = tile.mma %a, %a, %a {precision = "tf32"} : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  // GENERIC: %b = "tile.mma"(%a, %a, %a) <{precision = "tf32"}> : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %b = tile.mma %a, %a, %a {precision = "tf32"} : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  tile.return
+}
+
 // Operands may lie in shared memory; integers accumulate in integers.
 // CHECK-LABEL: tile.kernel @from_shared_memory
 tile.kernel @from_shared_memory(%s: i8, %z: i32) {

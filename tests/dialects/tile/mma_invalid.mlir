@@ -107,3 +107,9 @@
 %x = "test.op"() : () -> !tile.buffer<4x6xf32, #tile.shared<order = [0, 1]>>
 // expected-error@+1 {{!tile.buffer<4x6xf32, #tile.shared<order = [0, 1]>> and !tile.buffer<1x4x6xf32, #tile.shared<order = [0, 2, 1]>> place their elements differently}}
 %t = tile.reshape_buffer %x : !tile.buffer<4x6xf32, #tile.shared<order = [0, 1]>> -> !tile.buffer<1x4x6xf32, #tile.shared<order = [0, 2, 1]>>
+
+// -----
+
+%a, %b, %c = "test.op"() : () -> (tensor<8x8xf16>, tensor<8x8xf16>, tensor<8x8xf32>)
+// expected-error@+1 {{no product of f16 has the precision "tf32"}}
+%d = tile.mma %a, %b, %c {precision = "tf32"} : tensor<8x8xf16>, tensor<8x8xf16>, tensor<8x8xf32> -> tensor<8x8xf32>
