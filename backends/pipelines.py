@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from tileopt.backends import targets
 from tileopt.backends.compiled import CompiledModule, ParamSlot, SlotKind
 from tileopt.backends.launch_conditions import check_target, launch_conditions
-from tileopt.backends.llvm.faults import check_sites, has_record, memory_name, tested_axes
+from tileopt.backends.llvm.faults import check_sites, has_record
+from tileopt.backends.report import describe
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
-from tileopt.passes.safety.verify_ownership import unused_axes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute, Operation
+    from xdsl.ir import Attribute
     from xdsl.passes import ModulePass
 
     from tileopt.dialects.kernel import KernelOp
@@ -182,7 +182,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             ir=levels,
             llvm=llvm,
             ptx=ptx,
-            report=describe(module),
+            report=describe(kernel, target),
             conditions=launch_conditions(kernel),
             checks=check_sites(kernel),
             block=kernel.block or (),
@@ -275,67 +275,6 @@ def parameters(kernel: KernelOp) -> tuple[ParamSlot, ...]:
     if has_record(kernel):
         slots.append(ParamSlot(len(kernel.function_type.inputs.data), SlotKind.ERROR))
     return tuple(slots)
-
-
-def describe(module: ModuleOp) -> dict[str, object]:
-    """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared memory."""
-    from xdsl.dialects.builtin import ArrayAttr, StringAttr
-    from xdsl.ir import BlockArgument
-
-    from tileopt.dialects import gpu, gpu_wgmma, simt, simt_atomic, simt_thread
-
-    elements = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
-    verbs: dict[type, str] = {simt.FragmentStore: "store to", simt.FragmentAtomic: "atomic on"}
-    fragments = simt.FragmentLoad | simt.FragmentStore | simt.FragmentAtomic | gpu.CpAsync
-    kernel = _only_kernel(module)
-    accesses: list[str] = []
-    atoms: list[str] = []
-    barriers = 0
-    for op in kernel.walk():
-        if isinstance(op, fragments) and op.bounds is not None:
-            place = location_of(op)
-            line = f"line {place.line}: " if place is not None else ""
-            name = kernel.arg_name(op.view.index) if isinstance(op.view, BlockArgument) else "?"
-            verb = verbs.get(type(op), "load of")
-            axes = f" on axes {list(op.bounds.axes)}" if op.bounds.axes else ""
-            accesses.append(f"{line}{verb} {name}: {op.bounds.outcome}{axes} ({op.bounds.reason})")
-        elif isinstance(op, elements):
-            accesses.append(_element_report(kernel, op, memory_name(kernel, op.mem)))
-        elif isinstance(op, simt_thread.CheckIndex):
-            accesses.append(_element_report(kernel, op, op.array.data))
-        elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
-            atoms.append(op.atom.data)
-        elif isinstance(op, simt.Dot):
-            atoms.append("fma")
-        elif isinstance(op, simt.Barrier):
-            barriers += 1
-    owned = kernel.attributes.get("tile.ownership")
-    proofs = [s.data for s in owned.data if isinstance(s, StringAttr)] if isinstance(owned, ArrayAttr) else []
-    return {
-        "bounds": accesses,
-        "ownership": proofs,
-        "atoms": sorted(set(atoms)),
-        "unused_axes": list(unused_axes(kernel)),
-        "barriers": barriers,
-        "threads": _attribute(kernel, simt.THREADS, 32),
-        "shared_bytes": _attribute(kernel, simt.SHARED_BYTES, 0),
-    }
-
-
-_VERBS = {"simt.element_load": "load of", "simt.element_store": "store to", "simt.check_index": "part of"}
-
-
-def _element_report(kernel: KernelOp, op: Operation, name: str) -> str:
-    """A line of the report on an access to one element, or on a part of an array."""
-    from tileopt.dialects.bounds import BoundsAttr
-
-    place, bounds = location_of(op), op.properties.get("bounds")
-    line = f"line {place.line}: " if place is not None else ""
-    verb = _VERBS.get(op.name, "atomic on")
-    if not isinstance(bounds, BoundsAttr):
-        return f"{line}{verb} {name}: checked on axes {list(tested_axes(op))} (not analysed)"
-    axes = f" on axes {list(bounds.axes)}" if bounds.axes else ""
-    return f"{line}{verb} {name}: {bounds.outcome}{axes} ({bounds.reason})"
 
 
 __all__ = ["PASSES", "compile_module", "run_passes", "run_to", "targets"]

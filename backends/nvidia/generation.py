@@ -14,9 +14,17 @@ TILE_REGISTERS = 32
 
 @dataclass(frozen=True)
 class NvidiaTarget(Target):
-    """A GPU as LLVM and ptxas name it. `ptx`: version of the PTX ISA that code is written in, times ten."""
+    """A GPU as LLVM and ptxas name it. `ptx`: version of the PTX ISA that code is written in, times ten.
+
+    `multiprocessor_threads`, `multiprocessor_blocks`: the most that one multiprocessor holds at once (CUDA's table of
+    technical specifications by compute capability; CCCL's `arch_traits` has the same figures).
+    `reserved_shared`: bytes of shared memory that the system takes for each block.
+    """
 
     ptx: int = 0
+    multiprocessor_threads: int = 2048
+    multiprocessor_blocks: int = 32
+    reserved_shared: int = 0
 
     @property
     def llvm_features(self) -> str:
@@ -31,9 +39,11 @@ def gpu(
     features: frozenset[Feature],
     default_warps: int = 4,
     stages: int = 3,
+    resident: tuple[int, int] = (2048, 32),
     extra: tuple[Atom, ...] = (),
 ) -> NvidiaTarget:
-    """The target `sm_<number>[a]`; `extra`: atoms that only its `a` variant has."""
+    """The target `sm_<number>[a]`; `extra`: atoms that only its `a` variant has; `resident`: the most
+    threads and blocks that a multiprocessor holds."""
     arch = int(name.removeprefix("sm_").rstrip("a"))
     return NvidiaTarget(
         name=name,
@@ -46,4 +56,7 @@ def gpu(
         shared_bytes=shared_kib * KIB,
         default_stages=stages,
         ptx=ptx,
+        multiprocessor_threads=resident[0],
+        multiprocessor_blocks=resident[1],
+        reserved_shared=KIB if arch >= 80 else 0,
     )

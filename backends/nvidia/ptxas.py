@@ -42,6 +42,7 @@ class Assembled:
             "spill_stores": self.spill_stores,
             "spill_loads": self.spill_loads,
             "stack_bytes": self.stack_bytes,
+            "wgmma_serialised": sorted(set(_SERIALISED.findall(self.log))),
             "ptxas": self.log,
         }
 
@@ -113,6 +114,8 @@ def version() -> str:
 
 # Failures that another ptxas may not have: it is too old for the architecture or for the PTX.
 _TOO_OLD = re.compile(r"is not defined for option 'gpu-name'|Unsupported \.version|not supported.*architecture", re.I)
+# Advice C7510 to C7519: ptxas ran wgmma instructions one after the other, and says why.
+_SERIALISED = re.compile(r"\(C751\d\)[^\n]*")
 _LIMIT = re.compile(r"uses too much shared data \((\w+) bytes, (\w+) max\)")
 
 

@@ -11,5 +11,5 @@ TARGETS = (
     gpu("sm_100", ptx=87, shared_kib=227, features=FEATURES),
     gpu("sm_100a", ptx=87, shared_kib=227, features=OWN),
     gpu("sm_103a", ptx=88, shared_kib=227, features=OWN),
-    gpu("sm_110a", ptx=90, shared_kib=227, features=OWN),
+    gpu("sm_110a", ptx=90, shared_kib=227, features=OWN, resident=(1536, 24)),
 )

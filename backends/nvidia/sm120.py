@@ -8,7 +8,7 @@ FEATURES = sm90.FEATURES
 OWN = FEATURES | {Feature.SETMAXNREG}
 
 TARGETS = (
-    gpu("sm_120", ptx=87, shared_kib=99, features=FEATURES),
-    gpu("sm_120a", ptx=87, shared_kib=99, features=OWN),
-    gpu("sm_121a", ptx=88, shared_kib=99, features=OWN),
+    gpu("sm_120", ptx=87, shared_kib=99, features=FEATURES, resident=(1536, 24)),
+    gpu("sm_120a", ptx=87, shared_kib=99, features=OWN, resident=(1536, 24)),
+    gpu("sm_121a", ptx=88, shared_kib=99, features=OWN, resident=(1536, 24)),
 )

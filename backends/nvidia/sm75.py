@@ -6,4 +6,4 @@ from tileopt.dialects.target import Feature
 
 FEATURES = frozenset({Feature.LDMATRIX})
 
-TARGETS = (gpu("sm_75", ptx=87, shared_kib=64, features=FEATURES, stages=1),)
+TARGETS = (gpu("sm_75", ptx=87, shared_kib=64, features=FEATURES, stages=1, resident=(1024, 16)),)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 from tileopt.backends.compiled import CompiledModule
+from tileopt.backends.report_text import Report
 from tileopt.backends.runtime import specialise
 from tileopt.dialects.contracts import KernelDefinition, Spec
 from tileopt.dialects.diagnostics import TargetError
@@ -77,18 +77,21 @@ class CompiledKernel:
         return specialise.finish(self.module)
 
     @cached_property
-    def report(self) -> dict[str, Any]:
-        """What the passes decided; on a GPU also registers, spills and static shared memory, where ptxas is there."""
-        found: dict[str, Any] = {
-            "name": self.name,
-            "target": self.target,
-            "threads": self.module.threads,
-            "shared_bytes": self.module.shared_bytes,
-            **self.module.report,
-        }
+    def report(self) -> Report:
+        """What the passes decided; on a GPU also registers, spills, occupancy and static shared memory, where ptxas is
+        there. A dictionary that goes into JSON, and that prints as text."""
+        found = Report(
+            {
+                "name": self.name,
+                "target": self.target,
+                "threads": self.module.threads,
+                "shared_bytes": self.module.shared_bytes,
+                **self.module.report,
+            }
+        )
         if self.module.kind == "cuda":
             try:
-                return {**found, **self._built.artifact.report}
+                return Report({**found, **self._built.artifact.report})
             except TargetError as error:
                 if error.code != "target/no-ptxas":
                     raise

@@ -68,9 +68,18 @@ def finish(module: CompiledModule) -> Built:
     """Assembles or loads what was compiled."""
     if module.kind == "cuda":
         from tileopt.backends.nvidia import ptxas
+        from tileopt.backends.nvidia.occupancy import occupancy
+        from tileopt.backends.nvidia.targets import nvidia_target
 
         assembled = ptxas.assemble(module.ptx or "", module.target)
-        return Built(Artifact.of(module, assembled.cubin, {**module.report, **assembled.report()}))
+        held = occupancy(
+            nvidia_target(module.target),
+            module.threads,
+            assembled.registers,
+            module.shared_bytes + assembled.shared_bytes,
+        )
+        report = {**module.report, **assembled.report(), "occupancy": held}
+        return Built(Artifact.of(module, assembled.cubin, report))
     from tileopt.backends.cpu import jit
 
     loaded = jit.load(module.llvm, module.name, None)
