@@ -55,12 +55,13 @@ def cuda_c() -> Callable[..., Any] | None:
 @dataclass(frozen=True)
 class Form:
     """A form of `sgemm_even`: warps along rows and columns, sums a thread, steps at a time; `blocks` shall fit on a
-    multiprocessor."""
+    multiprocessor; `ahead`: what is multiplied next is read before."""
 
     warps: tuple[int, int]
     sums: tuple[int, int]
     steps: int
     blocks: int
+    ahead: int = 0
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -72,7 +73,8 @@ class Form:
 
     def __str__(self) -> str:
         tile, sums = "x".join(map(str, self.tile)), "x".join(map(str, self.sums))
-        return f"{tile}x{self.steps}, {sums} a thread, {self.threads} threads, {self.blocks} blocks"
+        ahead = ", ahead" * self.ahead
+        return f"{tile}x{self.steps}, {sums} a thread, {self.threads} threads, {self.blocks} blocks{ahead}"
 
 
 DEFAULT, SMALL = Form((4, 2), (8, 8), 8, 2), Form((4, 2), (4, 8), 16, 2)
@@ -89,6 +91,13 @@ FORMS = (
     Form((2, 2), (8, 8), 8, 4),
     Form((2, 2), (8, 8), 16, 4),
     Form((4, 2), (4, 8), 16, 3),
+    Form((2, 1), (8, 8), 16, 4),
+    Form((4, 2), (8, 8), 8, 2, 1),
+    Form((4, 2), (4, 8), 16, 2, 1),
+    Form((4, 2), (8, 16), 8, 1, 1),
+    Form((4, 2), (16, 8), 8, 1, 1),
+    Form((4, 1), (8, 16), 8, 2, 1),
+    Form((2, 2), (16, 8), 8, 2, 1),
 )
 
 
@@ -104,7 +113,7 @@ def even_kernel(threads: int, blocks: int) -> Any:
 def even_launch(a: Tensor, b: Tensor, out: Tensor, form: Form) -> Launch:
     (rows, columns), (TM, TN), (WR, WC) = form.tile, form.sums, form.warps
     launcher = even_kernel(form.threads, form.blocks)[b.shape[1] // columns, len(a) // rows]
-    return lambda: launcher(a, b, out, TM=TM, TN=TN, WR=WR, WC=WC, K=form.steps)
+    return lambda: launcher(a, b, out, TM=TM, TN=TN, WR=WR, WC=WC, K=form.steps, AHEAD=form.ahead)
 
 
 def best_form(n: int) -> Form:

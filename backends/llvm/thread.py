@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm import types
@@ -15,6 +16,7 @@ from tileopt.dialects.kernel import DYNAMIC_SHARED
 from tileopt.dialects.simt import SHARED_BYTES
 from tileopt.dialects.simt_thread import BlockDim, CheckIndex, DynamicShared, ElementLoad, ElementStore, ThreadIdx
 from tileopt.dialects.tile_types import BufferType
+from tileopt.passes.lowering.linear_forms import constant_of
 
 
 def block_extents(emitter: Emitter) -> tuple[int, ...]:
@@ -77,27 +79,54 @@ def pointer_to(emitter: Emitter, memory: SSAValue, indices: Sequence[SSAValue]) 
     shared = value.type.shared_layout
     if not shared.bits and shared.panels == 1:
         # In 64 bits, where LLVM finds constants that neighbours differ by: they go into the instructions.
-        strides, space = [str(stride) for stride in shared.strides], emitter.backend.shared_pointer
-        return _stepped(emitter, value.pointer, places, strides, type_, space), space, type_
+        space = emitter.backend.shared_pointer
+        parts = [_split(index) for index in indices]
+        constant = sum(c * stride for (_, c), stride in zip(parts, shared.strides, strict=True))
+        constant = (constant + (1 << 63)) % (1 << 64) - (1 << 63)  # what is never reached may have any index
+        places = [emitter.scalar(part) if part is not None else "0" for part, _ in parts]
+        strides = [str(stride) for stride in shared.strides]
+        pointer = _stepped(emitter, value.pointer, places, strides, type_, space, inside=not constant)
+        if constant:
+            within = " inbounds" if pointer == value.pointer else ""
+            pointer = emitter.assign(f"getelementptr{within} {type_}, {space} {pointer}, i64 {constant}")
+        return pointer, space, type_
     narrow = [p if p.isdigit() else emitter.assign(f"trunc i64 {p} to i32") for p in places]
     linear = linear_index(emitter, value.type.shared_layout, narrow)
     return element_pointer(emitter, value, linear), emitter.backend.shared_pointer, type_
 
 
+def _split(index: SSAValue) -> tuple[SSAValue | None, int]:
+    """An index as a value, or none, and a constant."""
+    constant = 0
+    while isinstance(index.owner, arith.AddiOp):
+        b = constant_of(index.owner.rhs)
+        if b is None:
+            break
+        constant, index = constant + b, index.owner.lhs
+    last = constant_of(index)
+    return (index, constant) if last is None else (None, constant + last)
+
+
 def _stepped(
-    emitter: Emitter, pointer: str, places: Sequence[str], strides: Sequence[str], type_: str, space: str
+    emitter: Emitter,
+    pointer: str,
+    places: Sequence[str],
+    strides: Sequence[str],
+    type_: str,
+    space: str,
+    inside: bool = True,
 ) -> str:
-    """The address of the element at `places`, which lies inside of what the pointer is to."""
-    total = "0"
+    """The address of the element at `places`; `inside`: it lies inside of what the pointer is to."""
+    total, wraps, within = "0", " nsw" if inside else "", " inbounds" if inside else ""
     for index, stride in zip(places, strides, strict=True):
         if index == "0":
             continue
         # Inside the array, whose bytes an i64 counts.
-        term = index if stride == "1" else emitter.assign(f"mul nsw i64 {index}, {stride}")
-        total = term if total == "0" else emitter.assign(f"add nsw i64 {total}, {term}")
+        term = index if stride == "1" else emitter.assign(f"mul{wraps} i64 {index}, {stride}")
+        total = term if total == "0" else emitter.assign(f"add{wraps} i64 {total}, {term}")
     if total == "0":
         return pointer
-    return emitter.assign(f"getelementptr inbounds {type_}, {space} {pointer}, i64 {total}")
+    return emitter.assign(f"getelementptr{within} {type_}, {space} {pointer}, i64 {total}")
 
 
 def element_load(emitter: Emitter, op: Operation) -> None:

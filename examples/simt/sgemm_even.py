@@ -38,6 +38,22 @@ def place(tile: Any, buffer: Any, fetched: tuple[Any, ...], columns: int, transp
             tile[buffer, i, j] = fetched[n]
 
 
+def fragment(tile: Any, buffer: Any, k: Any, start: Any, count: int, lanes: int) -> tuple[Any, ...]:
+    """What a thread multiplies of line k of a tile: fours that lie apart by what `lanes` threads have between them."""
+    found = ()
+    for r in simt.static_range(count):
+        found += (tile[buffer, k, start + (r % 4 + r // 4 * (4 * lanes))],)
+    return found
+
+
+def multiply(sums: tuple[Any, ...], x: tuple[Any, ...], y: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sums with the products of each element of x and each of y added, row by row."""
+    total = ()
+    for n in simt.static_range(len(sums)):
+        total += (sums[n] + x[n // len(y)] * y[n % len(y)],)
+    return total
+
+
 REQUIRES = [
     "a.shape[1] == len(b)", "len(c) == len(a)", "c.shape[1] == b.shape[1]",
     "len(a) % (4 * TM * WR) == 0", "b.shape[1] % (8 * TN * WC) == 0", "len(b) % K == 0", "len(b) >= K",
@@ -54,8 +70,10 @@ def sgemm_even(
     WR: simt.Const[int] = 4,
     WC: simt.Const[int] = 2,
     K: simt.Const[int] = 8,
+    AHEAD: simt.Const[int] = 0,
 ):
     """c = a @ b, by blocks of WR x WC warps, each of 4 TM x 8 TN elements; K steps of the sums at a time.
+    With AHEAD=1 what a step multiplies is read during the one before.
 
     The grid: (columns of c / (8 TN WC), rows of c / (4 TM WR)). TM, TN and K are multiples of 4.
     """
@@ -76,21 +94,23 @@ def sgemm_even(
     place(left, 0, next_left, K, True)
     place(right, 0, next_right, N, False)
     simt.barrier()
+    x, y = fragment(left, 0, 0, i, TM, ROWS), fragment(right, 0, 0, j, TN, COLUMNS)
     for step in range(steps):
         if step + 1 < steps:
             next_left, next_right = fetch(a, row, (step + 1) * K, M, K), fetch(b, (step + 1) * K, column, K, N)
-        for k in simt.unrolled_range(K):
-            x, y, total = (), (), ()
-            for r in simt.static_range(TM):
-                x += (left[step % 2, k, i + (r % 4 + r // 4 * (4 * ROWS))],)
-            for r in simt.static_range(TN):
-                y += (right[step % 2, k, j + (r % 4 + r // 4 * (4 * COLUMNS))],)
-            for n in simt.static_range(TM * TN):
-                total += (sums[n] + x[n // TN] * y[n % TN],)
-            sums = total
+        for k in simt.unrolled_range(K - AHEAD):
+            next_x = fragment(left, step % 2, k + AHEAD, i, TM, ROWS)
+            next_y = fragment(right, step % 2, k + AHEAD, j, TN, COLUMNS)
+            sums = multiply(sums, x, y) if AHEAD else multiply(sums, next_x, next_y)
+            x, y = next_x, next_y
         place(left, 1 - step % 2, next_left, K, True)
         place(right, 1 - step % 2, next_right, N, False)
         simt.barrier()
+        if AHEAD:
+            next_x = fragment(left, 1 - step % 2, 0, i, TM, ROWS)
+            next_y = fragment(right, 1 - step % 2, 0, j, TN, COLUMNS)
+            sums = multiply(sums, x, y)
+            x, y = next_x, next_y
     for n in simt.static_range(TM * TN):
         r, s = n // TN, n % TN
         c[row + i + (r % 4 + r // 4 * (4 * ROWS)), column + j + (s % 4 + s // 4 * (4 * COLUMNS))] = sums[n]

@@ -144,7 +144,11 @@ def test_tiles_that_do_not_fit_are_refused(device: Device) -> None:
         sgemm_even[2, 1](a, b, c)
 
 
-@pytest.mark.parametrize("form", [{}, {"TM": 4, "TN": 4, "K": 16}], ids=["8x8", "4x4"])
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"TM": 4, "TN": 4, "K": 16}, {"TM": 4, "TN": 4, "K": 16, "AHEAD": 1}],
+    ids=["8x8", "4x4", "ahead"],
+)
 def test_even_products(device: Device, rng: np.random.Generator, form: dict[str, int]) -> None:
     M, N, K = 16 * form.get("TM", 8), 16 * form.get("TN", 8), form.get("K", 8)
     for m, n, k in ((M, N, K), (2 * M, 3 * N, 5 * K)):
