@@ -522,13 +522,15 @@ class Barrier(IRDLOperation):
 @irdl_op_definition
 class Dot(IRDLOperation):
     """`acc + a @ b` by fused multiply-adds: each thread computes the elements that it holds of `acc`, reading its rows
-    of `a` (MxK) and columns of `b` (KxN) from shared memory. Products are rounded once, in the accumulator's type."""
+    of `a` (MxK) and columns of `b` (KxN) from shared memory. Products are rounded once, in the accumulator's type.
+    `unsigned`: integers of a and b have no sign."""
 
     name = "simt.dot"
     a = operand_def(BufferType)
     b = operand_def(BufferType)
     acc = operand_def(FRAGMENT)
     layout = prop_def(layout_attr("layout"))
+    unsigned = opt_prop_def(UnitAttr)
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())
     irdl_options = (ParsePropInAttrDict(),)

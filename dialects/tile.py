@@ -393,7 +393,7 @@ class Mma(IRDLOperation):
 
     a and b are tiles in registers or, where the atom demands it, buffers in shared memory. `atom` names the
     instruction once `map-tensor-cores` chose one. `precision`: products of f32 may take operands with the 10 bits of
-    mantissa of "tf32".
+    mantissa of "tf32". `unsigned`: integers of a and b have no sign.
     """
 
     name = "tile.mma"
@@ -402,6 +402,7 @@ class Mma(IRDLOperation):
     acc = operand_def(TensorType)
     atom = opt_prop_def(string("atom"))
     precision = opt_prop_def(string("precision"))
+    unsigned = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, UnitAttr, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 
@@ -27,7 +27,7 @@ _INTEGRAL = ("floor", "ceil", "round", "trunc")
 
 # Operand type of a product: the accumulator's.
 ACCUMULATORS: dict[str, DType] = {
-    "f16": F32, "bf16": F32, "f32": F32, "f64": F64, "i8": I32, "f8e4m3fn": F32, "f8e5m2": F32,
+    "f16": F32, "bf16": F32, "f32": F32, "f64": F64, "i8": I32, "u8": I32, "f8e4m3fn": F32, "f8e5m2": F32,
 }  # fmt: skip
 
 
@@ -165,6 +165,8 @@ class Functions(Arithmetic):
         if acc.shape != shape:
             raise self.error("type/shape", f"the product's shape is {shape}, the accumulator's {acc.shape}")
         properties: dict[str, Attribute] = {} if precision is None else {"precision": StringAttr(precision)}
+        if a.dtype.kind == "u":
+            properties["unsigned"] = UnitAttr()
         return self.emit_value(tile.Mma, [self.ssa(a), self.ssa(b), self.ssa(acc)], wanted, shape, properties)
 
     def matmul(self, a: Value, b: Value) -> Value:

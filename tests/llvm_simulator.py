@@ -26,7 +26,7 @@ DTYPES: dict[str, Any] = {
 }  # fmt: skip
 PTX_TYPES = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "s8": np.int8, "s32": np.int32,
-    "tf32": np.float32,
+    "tf32": np.float32, "u8": np.uint8,
     "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
 }  # fmt: skip
 REGION = 1 << 40  # arrays lie this far apart

@@ -19,6 +19,7 @@ NUMPY: dict[str, np.dtype[Any]] = {
     "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
     "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "i8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
 }
 
 
@@ -96,13 +97,18 @@ def doubled_right(a: tile.In, b: tile.In, out: tile.Out, BM: tile.Const[int], BN
 
 
 def accumulator(kind: str) -> str:
-    return {"f64": "f64", "i8": "i32"}.get(kind, "f32")
+    return {"f64": "f64", "i8": "i32", "u8": "i32"}.get(kind, "f32")
 
 
-def operand(rng: np.random.Generator, shape: tuple[int, int], kind: str, column_major: bool = False) -> Array:
-    """Numbers whose doubles the type holds, too."""
+def operand(
+    rng: np.random.Generator, shape: tuple[int, int], kind: str, column_major: bool = False, small: bool = False
+) -> Array:
+    """Numbers of all sizes, or (`small`) those whose doubles the type holds as well."""
     wanted = shape[::-1] if column_major else shape
-    made = rng.integers(-64, 64, wanted) if kind == "i8" else np.clip(rng.standard_normal(wanted), -8, 8)
+    low, high = {"i8": (-128, 128), "u8": (0, 256)}.get(kind, (0, 0))
+    made = rng.integers(low, high, wanted) if high else np.clip(rng.standard_normal(wanted), -8, 8)
+    if high and small:
+        made //= 2
     made = made.astype(NUMPY[kind])
     return made.T if column_major else made
 

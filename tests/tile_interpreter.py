@@ -260,6 +260,8 @@ class Interpreter:
                 self.values[op.result] = values[0].copy()
             case tile.Mma():
                 a, b, acc = values
+                if op.unsigned is not None:
+                    a, b = a.view(f"u{a.itemsize}"), b.view(f"u{b.itemsize}")
                 self.values[op.result] = acc + a @ b
             case tile.Return():
                 pass

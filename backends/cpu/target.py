@@ -52,6 +52,7 @@ def _atoms() -> tuple[Atom, ...]:
     for place, acc in enumerate(_INTEGERS):
         narrow = _INTEGERS[: place + 1]
         out += [_atom(a, b, acc) for a in narrow for b in narrow]
+    out += [_atom("u8", "u8", acc) for acc in ("i32", "i64")]
     return tuple(out)
 
 

@@ -36,6 +36,7 @@ class _Side:
     layout: Layout
     axis: int
     result: Attribute  # element type to convert to
+    signed: bool
 
     def __post_init__(self) -> None:
         self.places = tuple(sorted({at[self.axis] for at in self.layout.register_coords}))
@@ -88,13 +89,15 @@ class _Side:
         align = min(aligned & -aligned, self.buffer.align) if run > 1 else size
         space = emitter.backend.shared_pointer
         value = emitter.assign(f"load {types.vector(run, memory)}, {space} {pointer}, align {align}")
-        value = convert_chunk(emitter, value, run, self.source, self.result)
+        value = convert_chunk(emitter, value, run, self.source, self.result, self.signed)
         return Fragment(types.llvm_type(self.result), run, (value,))
 
 
-def _sides(emitter: Emitter, a: Buffer, b: Buffer, layout: Layout, inner: Attribute) -> tuple[_Side, _Side]:
+def _sides(
+    emitter: Emitter, a: Buffer, b: Buffer, layout: Layout, inner: Attribute, signed: bool
+) -> tuple[_Side, _Side]:
     """(the operand whose elements are broadcast, the one whose elements fill vectors)."""
-    rows, columns = _Side(emitter, a, layout, 0, inner), _Side(emitter, b, layout, 1, inner)
+    rows, columns = (_Side(emitter, one, layout, axis, inner, signed) for axis, one in enumerate((a, b)))
     if rows.run(len(rows.places)) > columns.run(len(columns.places)):
         return columns, rows
     return rows, columns
@@ -107,7 +110,7 @@ def dot(emitter: Emitter, op: Operation) -> None:
     layout = simt.fragment_layout(op.layout, (rows, columns), op.acc.type)
     type_ = element_type(op.acc.type)
     inner = type_ if isinstance(type_, IntegerType) or native(emitter, type_) else F32
-    single, lanes = _sides(emitter, a, b, layout, inner)
+    single, lanes = _sides(emitter, a, b, layout, inner, op.unsigned is None)
     width = emitter.backend.chunk_width(len(lanes.places))
     register_at = {(at[single.axis], at[lanes.axis]): r for r, at in enumerate(layout.register_coords)}
     order = [register_at[s, v] for s in single.places for v in lanes.places]

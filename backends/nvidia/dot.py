@@ -33,13 +33,21 @@ class Operand:
     """A (axis 0 of the accumulators) or B (axis 1) during one step of the loop over K."""
 
     def __init__(
-        self, emitter: Emitter, buffer: Buffer, layout: Layout, axis: int, unroll: int, result: Attribute
+        self,
+        emitter: Emitter,
+        buffer: Buffer,
+        layout: Layout,
+        axis: int,
+        unroll: int,
+        result: Attribute,
+        signed: bool,
     ) -> None:
         self.emitter = emitter
         self.buffer = buffer
         self.axis = axis
         self.unroll = unroll
         self.result = result
+        self.signed = signed
         self.shared = buffer.type.shared_layout
         self.element = emitter.element(buffer.type.element_type)
         self.size = types.bytes_of(self.element)
@@ -112,7 +120,8 @@ class Operand:
             )
             for number, value in enumerate(loaded):
                 at = (first[0], first[1] + number) if along_k else (first[0] + number, first[1])
-                self.values[at] = convert_chunk(self.emitter, value, 1, self.buffer.type.element_type, self.result)
+                source = self.buffer.type.element_type
+                self.values[at] = convert_chunk(self.emitter, value, 1, source, self.result, self.signed)
         return self.values[place, k]
 
 
@@ -142,8 +151,9 @@ def dot(emitter: Emitter, op: Operation) -> None:
     type_ = element_type(op.acc.type)
     inner = type_ if isinstance(type_, IntegerType) or native(emitter, type_) else Float32Type()
     unroll = _unroll(depth)
-    left = Operand(emitter, a, layout, 0, unroll, inner)
-    right = Operand(emitter, b, layout, 1, unroll, inner)
+    left, right = (
+        Operand(emitter, one, layout, axis, unroll, inner, op.unsigned is None) for axis, one in enumerate((a, b))
+    )
     start = [convert_chunk(emitter, r, 1, type_, inner) for r in registers_of(emitter.fragment(op.acc))]
     total = _loop(emitter, start, layout, left, right, depth // unroll, inner)
     emitter.define(op.result, [convert_chunk(emitter, r, 1, inner, type_) for r in total])

@@ -248,8 +248,8 @@ def all(x: Tile, axis: Axes = None, keepdims: bool = False) -> Tile:
 def mma(a: Tile, b: Tile, acc: Tile | None = None, precision: str | None = None) -> Tile:
     """acc + a @ b for a of (M, K), b of (K, N), acc of (M, N), by default zeros.
 
-    Operands are both f16, bf16, f32, f8e4m3fn or f8e5m2 (acc: f32), f64 (acc: f64) or i8 (acc: i32). Products of f32
-    are exact to f32, unless `precision="tf32"` lets a GPU's units drop the 13 lowest bits of the operands.
+    Operands are both f16, bf16, f32, f8e4m3fn or f8e5m2 (acc: f32), f64 (acc: f64), i8 or u8 (acc: i32). Products of
+    f32 are exact to f32, unless `precision="tf32"` lets a GPU's units drop the 13 lowest bits of the operands.
     Errors: `type/mma-operand`, `type/mma-accumulator`, `type/mma-precision`, `type/shape`.
     """
     raise NotImplementedError

@@ -306,7 +306,10 @@ def lower_mma(state: Lowering, op: Operation) -> None:
         started = state.emit(gpu_wgmma.Wgmma, operands, [result], properties)
         new = state.emit(gpu_wgmma.WgmmaWait, [started.results[0]], [result], {"pending": IntegerAttr(0, i64)})
     elif atom.scope is Scope.THREAD:
-        new = state.emit(simt.Dot, operands, [result], {"layout": LayoutAttr.of(acc)})
+        properties = {"layout": LayoutAttr.of(acc)}
+        if op.unsigned is not None:
+            properties["unsigned"] = op.unsigned
+        new = state.emit(simt.Dot, operands, [result], properties)
     else:
         m, n = acc.shape
         properties = {

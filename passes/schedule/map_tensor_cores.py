@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
@@ -37,15 +37,18 @@ NARROWEST_SWIZZLE = 32  # bytes
 WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
 
 
-def legal_atoms(target: Target, a: Attribute, b: Attribute, acc: Attribute, precision: str | None = None) -> list[Atom]:
-    """The target's atoms for these element types, best first. IR integers are signless: products are of signed ones.
-    Atoms that read operands as a narrower type than theirs need the `precision` of that name."""
+def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
+    """The target's atoms for a product, best first. The IR's integers are signless, so the product says whether its own
+    are. Atoms that read operands as a narrower type than theirs need the `precision` of that name."""
+    precision = None if op.precision is None else op.precision.data
+    a, b, acc = (tile.element_type_of(v.type) for v in (op.a, op.b, op.acc))
 
     def fits(name: str, type_: Attribute) -> bool:
-        held = DTYPES[stored(name)]
-        return held.ir == type_ and held.kind != "u" and (name in DTYPES or name == precision)
+        if DTYPES[stored(name)].ir != type_ or not (name in DTYPES or name == precision):
+            return False
+        return not isinstance(type_, IntegerType) or (DTYPES[name].kind == "u") is (op.unsigned is not None)
 
-    found = [x for x in target.atoms if fits(x.a, a) and fits(x.b, b) and fits(x.acc, acc)]
+    found = [x for x in target.atoms if fits(x.a, a) and fits(x.b, b) and DTYPES[x.acc].ir == acc]
     return sorted(found, key=lambda x: (-x.preference, -prod(x.shape)))
 
 
@@ -155,15 +158,15 @@ class MapTensorCores(ModulePass):
     def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
-        precision = None if op.precision is None else op.precision.data
-        for atom in legal_atoms(target, types[0], types[1], types[2], precision):
+        for atom in legal_atoms(target, op):
             fits = fits_extents(atom, m, n, k) and fits_order(op, atom)
             if fits and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom
+        sign = "" if op.unsigned is None else "unsigned "
         known = sorted({f"{a.a} x {a.b} -> {a.acc}" for a in target.atoms})
         raise UnsupportedError(
             "target/no-atom",
-            f"{target.name} cannot multiply {types[0]} by {types[1]} into {types[2]}",
+            f"{target.name} cannot multiply {sign}{types[0]} by {types[1]} into {types[2]}",
             location=location_of(op),
             help=f"convert the operands with astype; {target.name} multiplies {', '.join(known) or 'nothing'}",
         )

@@ -83,8 +83,8 @@ def products_of_types(target: str | None) -> None:
     from product_programs import product, product_nt, product_tf32, tf32_nt
 
     def fresh(*shape: int, dtype: torch.dtype) -> torch.Tensor:
-        if dtype is torch.int8:
-            return torch.randint(-128, 128, shape, device="cuda").to(dtype)
+        if not dtype.is_floating_point:
+            return torch.randint(0, 256, shape, device="cuda").to(dtype)
         return torch.randn(*shape, device="cuda").to(dtype)
 
     plain, tf32 = (product, product_nt), (product_tf32, tf32_nt)
@@ -92,6 +92,7 @@ def products_of_types(target: str | None) -> None:
         (torch.float8_e4m3fn, torch.float32, 2e-3, plain),
         (torch.float8_e5m2, torch.float32, 2e-3, plain),
         (torch.int8, torch.int32, 1e-9, plain),
+        (torch.uint8, torch.int32, 1e-9, plain),
         (torch.float32, torch.float32, 2e-3, tf32),
         (torch.float64, torch.float64, 1e-14, plain),
     ):

@@ -19,7 +19,7 @@ from product_programs import (
     product_tf32,
 )
 
-BYTES = ["f8e4m3fn", "f8e5m2", "i8"]
+BYTES = ["f8e4m3fn", "f8e5m2", "i8", "u8"]
 TARGETS = [None, "model:sm_75", "model:sm_80", "model:sm_89", "model:sm_90a", "model:sm_120a"]
 BLOCKS = [(64, 64, 32), (48, 40, 16), (128, 96, 128)]
 
@@ -29,7 +29,7 @@ def check(kernel: Any, target: str | None, a: Any, b: Any, kind: str, block: tup
     out = np.zeros(wanted.shape, NUMPY.get(accumulator(kind), np.dtype(np.int32)))
     out.fill(77)
     kernel[blocks_of(wanted.shape, block)](a, b, out, *block, target=target)
-    if kind == "i8":
+    if accumulator(kind) == "i32":
         np.testing.assert_array_equal(out, wanted)
     else:
         assert np.linalg.norm(out.astype(np.float64) - wanted) < 1e-6 * np.linalg.norm(wanted)
@@ -61,9 +61,9 @@ def test_right_operand_transposed(
 @pytest.mark.parametrize("target", [None, "model:sm_89", "model:sm_90a"])
 def test_operands_out_of_registers(rng: np.random.Generator, target: str | None, kind: str) -> None:
     block, k = (64, 64, 64), 208
-    a, b = operand(rng, (70, k), kind), operand(rng, (99, k), kind)
+    a, b = operand(rng, (70, k), kind, small=True), operand(rng, (99, k), kind)
     check(doubled_nt, target, a, b, kind, block, 2 * a.astype(np.float64) @ b.T.astype(np.float64))
-    b = operand(rng, (k, 99), kind)
+    b = operand(rng, (k, 99), kind, small=True)
     check(doubled_right, target, a, b, kind, block, 2 * a.astype(np.float64) @ b.astype(np.float64))
 
 
@@ -106,6 +106,7 @@ def test_tf32(rng: np.random.Generator, target: str | None, orders: str, block: 
         (product_nt, "[?:16, ?:16]", "f8e5m2", "wgmma_m64n128k32_f8e5m2_f32"),
         (product_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
         (doubled_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
+        (doubled_nt, "[?:16, ?:16]", "u8", "wgmma_m64n128k32_u8_i32"),
         # N side by side is what no instruction of a warpgroup reads, whether it is so in the array or computed so.
         (product, "[?:16, ?:16]", "f8e4m3fn", "mma_m16n8k32_f8e4m3fn_f32"),
         (product, "[?:16, ?:16]", "i8", "mma_m16n8k32_i8_i32"),

@@ -45,7 +45,7 @@ def test_products(tile: Tile) -> None:
     assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
 
 
-@pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8"])
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8", "u8"])
 @pytest.mark.parametrize("tile", [(128, 256, 128), (64, 64, 64), (128, 160, 256)], ids=str)
 def test_products_of_bytes(kind: str, tile: Tile) -> None:
     arrays = {"a": f"{kind}[?:16, ?:16]", "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}

@@ -17,6 +17,7 @@ _COMBINATIONS: dict[str, tuple[str, ...]] = {
     "f32": ("f32", "f64"),
     "f64": ("f64",),
     "i8": ("i32", "i64"),
+    "u8": ("i32", "i64"),
     "i16": ("i32", "i64"),
     "i32": ("i32", "i64"),
     "i64": ("i64",),
@@ -26,7 +27,7 @@ _COMBINATIONS: dict[str, tuple[str, ...]] = {
 def _row(operand: str, acc: str) -> Atom:
     return Atom(
         f"fma_{operand}_{acc}", (1, 1, 1), operand, operand, acc, 75, Scope.THREAD,
-        a_space=Space.SHARED, b_space=Space.SHARED, reference=matmul_reference(acc),
+        a_space=Space.SHARED, b_space=Space.SHARED, reference=matmul_reference(acc, operand),
     )  # fmt: skip
 
 

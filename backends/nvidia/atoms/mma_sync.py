@@ -63,13 +63,15 @@ def fragment(shape: Coord, axis: int, packed: int) -> Fragment:
 
 def matmul_reference(dtype: str, operand: str | None = None) -> Callable[[Array, Array, Array], Array]:
     """`acc + a @ b`, summed without loss and rounded once to the accumulator's type. `operand`: the operands' type,
-    where it is narrower than what holds them."""
+    where it is not that of the arrays."""
 
     def reference(a: Array, b: Array, acc: Array) -> Array:
         import numpy as np
 
         if operand == "tf32":
             a, b = as_tf32(a), as_tf32(b)
+        if operand == "u8":
+            a, b = a.view(np.uint8), b.view(np.uint8)
         wide = np.float64 if DTYPES[dtype].is_float else np.int64
         total: Array = acc.astype(wide) + a.astype(wide) @ b.astype(wide)
         return total.astype(DTYPES[dtype].numpy)
@@ -87,17 +89,19 @@ def as_tf32(values: Array) -> Array:
 
 # PTX's names of our element types.
 PTX_NAMES = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "s8", "i32": "s32"}
-PTX_NAMES |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2", "tf32": "tf32"}
+PTX_NAMES |= {"f8e4m3fn": "e4m3", "f8e5m2": "e5m2", "tf32": "tf32", "u8": "u8"}
 
 # (m, n, k), a and b, accumulator, least architecture.
 _ROWS: tuple[tuple[tuple[int, int, int], str, str, int], ...] = (
     ((16, 8, 8), "f16", "f32", 75),
     ((16, 8, 8), "f16", "f16", 75),
     ((8, 8, 16), "i8", "i32", 75),
+    ((8, 8, 16), "u8", "i32", 75),
     ((16, 8, 16), "f16", "f32", 80),
     ((16, 8, 16), "f16", "f16", 80),
     ((16, 8, 16), "bf16", "f32", 80),
     ((16, 8, 32), "i8", "i32", 80),
+    ((16, 8, 32), "u8", "i32", 80),
     ((16, 8, 8), "tf32", "f32", 80),
     ((8, 8, 4), "f64", "f64", 80),
     ((16, 8, 4), "f64", "f64", 90),

@@ -30,6 +30,7 @@ _ROWS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("f8e5m2", "f32", FLOAT_WIDTHS),
     ("tf32", "f32", FLOAT_WIDTHS),
     ("i8", "i32", INTEGER_WIDTHS),
+    ("u8", "i32", INTEGER_WIDTHS),
 )
 
 

@@ -53,7 +53,7 @@ def test_registers_hold_whole_fragments(atom: Atom) -> None:
 def random_operand(shape: tuple[int, int], dtype: str, seed: int) -> np.ndarray:
     held = DTYPES[stored(dtype)]
     values = np.random.default_rng(seed).integers(-8, 9, shape)
-    return (values if held.kind == "i" else values / 4).astype(held.numpy)
+    return (values if dtype in ("i8", "u8") or held.kind == "i" else values / 4).astype(DTYPES.get(dtype, held).numpy)
 
 
 @pytest.mark.parametrize("atom", ALL, ids=lambda a: a.name)
@@ -107,6 +107,8 @@ def test_integer_products_wrap() -> None:
         ("sm_89", ("f8e4m3fn", "f8e4m3fn", "f32"), "mma_m16n8k32_f8e4m3fn_f32"),
         ("sm_90a", ("f8e4m3fn", "f8e4m3fn", "f32"), "wgmma_m64n8k32_f8e4m3fn_f32"),
         ("sm_90a", ("i8", "i8", "i32"), "wgmma_m64n8k32_i8_i32"),
+        ("sm_90a", ("u8", "u8", "i32"), "wgmma_m64n8k32_u8_i32"),
+        ("sm_75", ("u8", "u8", "i32"), "mma_m8n8k16_u8_i32"),
         ("sm_90", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
         ("sm_100a", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
     ],
@@ -152,4 +154,5 @@ def test_wgmma_left_operand_is_the_manuals(atom: Atom) -> None:
 def test_wgmma_comes_in_every_width() -> None:
     for dtype in ("f16", "bf16", "f8e4m3fn", "f8e5m2", "tf32"):
         assert [a.shape[1] for a in WGMMA if a.a == dtype] == list(range(8, 257, 8))
-    assert [a.shape[1] for a in WGMMA if a.a == "i8"] == [8, 16, 24, *range(32, 257, 16)]
+    for dtype in ("i8", "u8"):
+        assert [a.shape[1] for a in WGMMA if a.a == dtype] == [8, 16, 24, *range(32, 257, 16)]

@@ -43,10 +43,11 @@ def dot_text(
         offset += -(-shared.size * DTYPES[atom.a].bytes // 128) * 128
     acc = fma_layout((m, n), warps)
     fragment = f"vector<{acc.registers}x{types[2]}>"
+    unsigned = ", unsigned" if DTYPES[atom.a].kind == "u" else ""
     lines += [
         "simt.barrier",
         f"%vc = simt.fragment_load %c[%z, %z] {{{span(acc)}, {bounds}}} : !tile.view<?x?x{types[2]}, shared> -> {fragment}",
-        f"%r = simt.dot %sa, %sb, %vc {{layout = {LayoutAttr.of(acc)}}} : {buffers[0]}, {buffers[1]}, {fragment} -> {fragment}",
+        f"%r = simt.dot %sa, %sb, %vc {{layout = {LayoutAttr.of(acc)}{unsigned}}} : {buffers[0]}, {buffers[1]}, {fragment} -> {fragment}",
         f"simt.fragment_store %r, %d[%z, %z] {{{span(acc)}, {bounds}}} : {fragment}, !tile.view<?x?x{types[2]}, owned>",
     ]
     views = [f"%{n}: !tile.view<?x?x{t}, shared>" for n, t in zip("abc", types, strict=True)]
@@ -54,7 +55,9 @@ def dot_text(
     return kernel_text("\n".join(lines), views, threads=32 * warps, shared=offset)
 
 
-@pytest.mark.parametrize("name", ["fma_f32_f32", "fma_f64_f64", "fma_f16_f32", "fma_i8_i32", "fma_i32_i32"])
+@pytest.mark.parametrize(
+    "name", ["fma_f32_f32", "fma_f64_f64", "fma_f16_f32", "fma_i8_i32", "fma_u8_i32", "fma_i32_i32"]
+)
 @pytest.mark.parametrize("tile", [(16, 16, 8), (32, 16, 24), (13, 20, 5)], ids=str)
 @pytest.mark.parametrize("swizzle", [(0, 0, 0), (1, 2, 3), (2, 2, 4)], ids=str)
 @pytest.mark.parametrize("transposed", [False, True])

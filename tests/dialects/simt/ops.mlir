@@ -98,5 +98,10 @@ simt.kernel @shared_memory(%s: f32, %i: i64) {
   // CHECK-NEXT: %d = simt.dot %m, %t, %c {layout = #tile.layout<regs = [], {{.*}}>} : !tile.buffer<8x16xf32>, !tile.buffer<16x8xf32, #tile.shared<order = [1, 0]>>, vector<2xf32> -> vector<2xf32>
   // GENERIC: %d = "simt.dot"(%m, %t, %c) <{layout = #tile.layout<{{.*}}>}> : (!tile.buffer<8x16xf32>, !tile.buffer<16x8xf32, #tile.shared<order = [1, 0]>>, vector<2xf32>) -> vector<2xf32>
   %d = simt.dot %m, %t, %c {layout = #tile.layout<regs = [], lanes = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warps = []>} : !tile.buffer<8x16xf32>, !tile.buffer<16x8xf32, #tile.shared<order = [1, 0]>>, vector<2xf32> -> vector<2xf32>
+  %bytes, %sums = "test.op"() : () -> (!tile.buffer<8x16xi8>, vector<2xi32>)
+  // CHECK: simt.dot {{.*}} {layout = #tile.layout<{{.*}}>, unsigned} : !tile.buffer<8x16xi8>
+  // GENERIC: "simt.dot"({{.*}}) <{layout = #tile.layout<{{.*}}>, unsigned}> : (!tile.buffer<8x16xi8>
+  %turned = simt.view_buffer %bytes : !tile.buffer<8x16xi8> -> !tile.buffer<16x8xi8, #tile.shared<order = [1, 0]>>
+  %more = simt.dot %bytes, %turned, %sums {layout = #tile.layout<regs = [], lanes = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warps = []>, unsigned} : !tile.buffer<8x16xi8>, !tile.buffer<16x8xi8, #tile.shared<order = [1, 0]>>, vector<2xi32> -> vector<2xi32>
   simt.return
 }

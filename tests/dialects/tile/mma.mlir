@@ -48,6 +48,9 @@ tile.kernel @from_shared_memory(%s: i8, %z: i32) {
   %d = tile.mma %a, %b, %c : !tile.buffer<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32> -> tensor<32x32xi32>
   // CHECK-NEXT: %e = tile.mma %x, %b, %d : tensor<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32> -> tensor<32x32xi32>
   %e = tile.mma %x, %b, %d : tensor<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32> -> tensor<32x32xi32>
+  // CHECK-NEXT: %f = tile.mma %x, %b, %d {unsigned} : tensor<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32> -> tensor<32x32xi32>
+  // GENERIC: %f = "tile.mma"(%x, %b, %d) <{unsigned}> : (tensor<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32>) -> tensor<32x32xi32>
+  %f = tile.mma %x, %b, %d {unsigned} : tensor<32x16xi8>, !tile.buffer<16x32xi8>, tensor<32x32xi32> -> tensor<32x32xi32>
   // CHECK-NEXT: %v = tile.reshape_buffer %a : !tile.buffer<32x16xi8> -> !tile.buffer<1x32x16xi8>
   // GENERIC: %v = "tile.reshape_buffer"(%a) : (!tile.buffer<32x16xi8>) -> !tile.buffer<1x32x16xi8>
   %v = tile.reshape_buffer %a : !tile.buffer<32x16xi8> -> !tile.buffer<1x32x16xi8>
