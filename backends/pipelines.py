@@ -22,6 +22,7 @@ from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
+from tileopt.passes.schedule.pipeline_loops import NUM_STAGES
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -162,6 +163,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
                 copy = now if name == PASSES[-1] else now.clone()
                 levels[kept[name]] = copy.__str__
 
+        stages = _only_kernel(module).integer(NUM_STAGES)
         run_passes(module, target, after=keep, timings=timings)
         start = time.perf_counter()
         llvm = emit_llvm(module, target)
@@ -182,7 +184,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             ir=levels,
             llvm=llvm,
             ptx=ptx,
-            report=describe(kernel, target),
+            report=describe(kernel, target, stages),
             conditions=launch_conditions(kernel),
             checks=check_sites(kernel),
             block=kernel.block or (),

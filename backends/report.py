@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tileopt.dialects.target import Target
 
 
-def describe(kernel: KernelOp, target: Target) -> dict[str, object]:
+def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, object]:
     """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared memory, and
-    the schedule (see `schedule_report`). All of it goes into JSON."""
+    the schedule (see `schedule_report`). `stages`: the hint. All of it goes into JSON."""
     from xdsl.dialects.builtin import ArrayAttr, StringAttr
     from xdsl.ir import BlockArgument
 
@@ -64,7 +64,7 @@ def describe(kernel: KernelOp, target: Target) -> dict[str, object]:
         "barriers": barriers,
         "threads": kernel.integer(simt.THREADS) or 32,
         "shared_bytes": kernel.integer(simt.SHARED_BYTES) or 0,
-        **schedule(kernel, target),
+        **schedule(kernel, target, stages),
     }
 
 

@@ -37,7 +37,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"  channel of {_names(channel)}: {stages} of {channel['stage_bytes']} bytes by {channel['by']}"
     for buffer in report.get("buffers", ()):
         yield from _buffer(buffer)
-    for name in ("wgmma_serialised", "bounds", "ownership"):
+    for name in ("notes", "wgmma_serialised", "bounds", "ownership"):
         if report.get(name):
             yield f"  {name.replace('_', ' ')}:"
             for line, count in Counter(report[name]).items():

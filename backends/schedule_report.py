@@ -16,6 +16,7 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.layout import WARP_SIZE, Layout, SharedLayout, pow2_divisor
 from tileopt.dialects.layout_banks import Wavefronts, bank_conflicts, matrix_access, shared_vector, wavefronts
+from tileopt.dialects.target import Feature, Scope
 from tileopt.dialects.tile_types import BufferType
 from tileopt.passes.lowering.lower_roles import ROLE
 
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
 MATRIX_ROWS = 8  # of a matrix of ldmatrix, each 16 bytes
 
 
-def schedule(kernel: KernelOp, target: Target) -> dict[str, object]:
-    """`roles`, `persistent`, `channels` and `buffers`, as in docs/runtime.md."""
+def schedule(kernel: KernelOp, target: Target, stages: int | None = None) -> dict[str, object]:
+    """`roles`, `persistent`, `channels`, `buffers` and `notes`, as in docs/runtime.md. `stages`: the hint."""
     buffers = [_buffer(kernel, op, target) for op in kernel.walk() if isinstance(op, simt.AllocShared)]
     found = [b for b in buffers if not b.is_barriers]
     return {
         "roles": _roles(kernel),
         "persistent": kernel.integer(PERSISTENT) or 0,
-        "channels": _channels(found),
+        "channels": (channels := _channels(found)),
         "buffers": [b.report() for b in found],
+        "notes": [*_stage_notes(channels, target, stages), *_product_notes(kernel, target)],
     }
 
 
@@ -197,7 +199,7 @@ def _bytes(type_: BufferType) -> int:
 # ---- channels ----
 
 
-def _channels(buffers: list[_Buffer]) -> list[dict[str, object]]:
+def _channels(buffers: list[_Buffer]) -> list[dict[str, Any]]:
     """Rings of buffers that asynchronous copies fill, those together that one barrier or one group stands for."""
     groups: dict[object, list[tuple[_Buffer, str]]] = {}
     for buffer in buffers:
@@ -216,3 +218,37 @@ def _channels(buffers: list[_Buffer]) -> list[dict[str, object]]:
         }
         for members in groups.values()
     ]
+
+
+# ---- what was asked for, or could be expected, and did not come ----
+
+
+def _stage_notes(channels: list[dict[str, Any]], target: Target, stages: int | None) -> Iterator[str]:
+    """Why loops have fewer stages than the hint says."""
+    if stages is None or stages < 2:
+        return
+    made = max((channel["stages"] for channel in channels), default=0)
+    if made >= stages:
+        return
+    if not target.has(Feature.CP_ASYNC):
+        why = f"{target.name} has no asynchronous copies, so loops have no stages"
+    elif made:
+        why = f"loops have {made}, as many as shared memory and their iterations leave room for"
+    else:
+        why = "no loop loads tiles early: fewer than two stages fit, or no staged load can be copied asynchronously"
+    yield f"num_stages={stages}: {why}"
+
+
+def _product_notes(kernel: KernelOp, target: Target) -> Iterator[str]:
+    """Products that no matrix instruction takes, on targets that have such."""
+    matrix = [atom for atom in target.atoms if atom.scope is not Scope.THREAD]
+    if not matrix:
+        return
+    for op in kernel.walk():
+        if isinstance(op, simt.Dot):
+            place = location_of(op)
+            line = f"line {place.line}: " if place is not None else ""
+            assert isinstance(op.a.type, BufferType) and isinstance(op.b.type, BufferType)
+            types = " and ".join(dict.fromkeys(str(t.element_type) for t in (op.a.type, op.b.type)))
+            taken = ", ".join(dict.fromkeys(atom.a for atom in matrix))
+            yield f"{line}a product of {types} by fused multiply-adds: {target.name} has matrix units for {taken}"

@@ -60,6 +60,7 @@ def allocate(kernel: simt.Kernel) -> None:
     """Gives the allocations of `kernel` their offsets. Raises TargetError where they do not fit."""
     lives = lifetimes(kernel)
     total, dynamic = 0, kernel.integer(DYNAMIC_SHARED) or 0
+    tiles: list[_Tile] = []
     if lives:
         target = target_of(kernel)
         tiles = [_Tile(op, bytes_of(op), alignment_of(op), life) for op, life in lives.items()]
@@ -67,8 +68,6 @@ def allocate(kernel: simt.Kernel) -> None:
         # Memory for two tiles needs a barrier between them, which only insert-fences adds.
         if total > target.shared_bytes // _RESIDENT and MANUAL_BARRIERS not in kernel.attributes:
             offsets, total = _sharing(tiles)
-        if total + dynamic > target.shared_bytes:
-            raise _too_large(kernel, tiles, total + dynamic, target)
         for placed, offset in offsets.items():
             placed.properties["offset"] = IntegerAttr(offset, i64)
     for op in walk(kernel):
@@ -76,6 +75,8 @@ def allocate(kernel: simt.Kernel) -> None:
             op.properties["offset"] = IntegerAttr(0, i64)  # never accessed
     if dynamic:  # after the static part
         total = _align(total, ALIGNMENT) + dynamic
+    if total and total > target_of(kernel).shared_bytes:
+        raise _too_large(kernel, tiles, total, dynamic, target_of(kernel))
     kernel.attributes[simt.SHARED_BYTES] = IntegerAttr(total, i64)
 
 
@@ -131,18 +132,38 @@ def _best_gap(tile: _Tile, taken: list[tuple[int, int]]) -> int:
     return _align(at, tile.alignment) if best is None else best
 
 
-def _too_large(kernel: simt.Kernel, tiles: list[_Tile], total: int, target: Target) -> TargetError:
+def _too_large(kernel: simt.Kernel, tiles: list[_Tile], total: int, dynamic: int, target: Target) -> TargetError:
     largest = Counter(_note(tile) for tile in _by_size(tiles))
     notes = [(f"{count} times {what}" if count > 1 else what, at) for (what, at), count in largest.items()]
-    rings = any(slots_of(tile.op) > 1 for tile in tiles)
+    if dynamic:
+        notes.insert(0, (f"{dynamic} bytes of dynamic shared memory (shared_bytes)", location_of(kernel)))
     return TargetError(
         "target/shared-memory",
         f"kernel {kernel.sym_name.data!r} needs {total} bytes of shared memory, "
         f"a block of {target.name} has {target.shared_bytes}",
         location=location_of(kernel),
         notes=notes[:_SHOWN],
-        help="make the tiles smaller" + (", or give fewer stages (num_stages)" if rings else ""),
+        help=_what_fits(tiles, total - target.shared_bytes) or "ask for less dynamic shared memory",
     )
+
+
+def _what_fits(tiles: list[_Tile], excess: int) -> str:
+    """What would make the tiles fit: a smaller largest one, or fewer stages."""
+    if not tiles:
+        return ""
+    advice = "make the tiles smaller"
+    largest = _by_size(tiles)[0]
+    type_ = largest.op.result.type
+    assert isinstance(type_, BufferType)
+    elements = (largest.size - excess) * 8 // (slots_of(largest.op) * bit_width(type_.element_type))
+    if elements > 0:
+        advice += f" (the largest fits with {elements} elements of {type_.element_type})"
+    rings = [tile for tile in tiles if slots_of(tile.op) > 1]
+    if rings:
+        stages = min(slots_of(tile.op) for tile in rings)
+        fewer = stages + -excess // sum(tile.size // slots_of(tile.op) for tile in rings)
+        advice += f", or give num_stages={fewer}" if fewer > 0 else ", or give fewer stages (num_stages)"
+    return advice
 
 
 def _note(tile: _Tile) -> tuple[str, Location | None]:
