@@ -44,6 +44,7 @@ from tileopt.dialects.gpu_tma import TmaOps
 from tileopt.dialects.gpu_warpgroup import WarpgroupOps
 from tileopt.dialects.gpu_wgmma import WgmmaOps
 from tileopt.dialects.gpu_words import WordOps
+from tileopt.dialects.layout import Layout
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -84,10 +85,17 @@ class MmaSync(IRDLOperation):
             raise VerifyException("accumulator and result differ in type")
 
 
+def word_axis(layout: Layout, bits: int) -> int:
+    """The axis along which a fragment of `ldmatrix` fills words: that of a register's elements, or of a row's lanes
+    where an element fills a word."""
+    first = layout.regs[0] if bits < 32 else layout.lanes[0]
+    return next((axis for axis, step in enumerate(first) if step), 0)
+
+
 @irdl_op_definition
 class LdMatrix(IRDLOperation):
-    """Reads a fragment from shared memory with `ldmatrix`, 8x8 blocks of 16-bit elements; `transposed` for fragments
-    whose register pairs run along the buffer's slower axis. No phantoms."""
+    """Reads a fragment from shared memory with `ldmatrix`, in blocks of 8 rows of 16 bytes. Elements of 16 bits are
+    transposed where the fragment's register pairs run along the buffer's slower axis. No phantoms."""
 
     name = "gpu.ldmatrix"
     source = operand_def(BufferType)
@@ -100,12 +108,15 @@ class LdMatrix(IRDLOperation):
     def verify_(self) -> None:
         assert isinstance(self.source.type, BufferType)
         over = fragment_layout(self.layout, self.source.type.get_shape(), self.result.type)
-        if bit_width(self.source.type.element_type) != 16:
-            raise VerifyException(f"ldmatrix moves 16-bit elements, not {self.source.type.element_type}")
+        bits = bit_width(self.source.type.element_type)
+        if bits not in (8, 16, 32):
+            raise VerifyException(f"ldmatrix moves elements of 8, 16 or 32 bits, not {self.source.type.element_type}")
         if self.source.type.element_type != element_type(self.result.type):
             raise VerifyException("buffer and fragment differ in element type")
         if over.has_phantoms or len(over.shape) != 2:
             raise VerifyException("ldmatrix needs a matrix that the fragment tiles exactly")
+        if bits != 16 and word_axis(over, bits) != self.source.type.shared_layout.order[-1]:
+            raise VerifyException(f"ldmatrix transposes elements of 16 bits alone, not {self.source.type.element_type}")
 
 
 @irdl_op_definition

@@ -19,7 +19,7 @@ from tileopt.backends.nvidia.shared_index import SharedAddresses, ThreadMap
 from tileopt.backends.nvidia.words import pack, unpack
 from tileopt.dialects import gpu, simt
 from tileopt.dialects.diagnostics import CompileError, TargetError
-from tileopt.dialects.dtypes import element_type
+from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.layout import Coord, Layout
 from tileopt.dialects.target import target_of
 
@@ -31,7 +31,7 @@ ROW_BITS = 3  # lanes 8q to 8q + 7 give the addresses of the rows of matrix q
 
 @dataclass(frozen=True)
 class MatrixLoad:
-    """One `ldmatrix`: `first` is its first register (two a matrix), `count` its matrices.
+    """One `ldmatrix`: `first` is its first register (a word a matrix), `count` its matrices.
 
     Lane l, warp w gives the address of the element at `origin` plus what `threads` adds for the bits of l and w.
     """
@@ -43,14 +43,14 @@ class MatrixLoad:
 
 
 @lru_cache(maxsize=256)
-def matrix_loads(layout: Layout, row_axis: int) -> tuple[tuple[MatrixLoad, ...], bool]:
-    """The instructions that read a fragment made of 8x8 blocks, and whether they transpose. `row_axis`: the axis along
-    which a row of eight elements lies side by side in memory."""
-    pair = next(axis for axis in range(2) if layout.regs[0][axis])
-    transposed = pair != row_axis
+def matrix_loads(layout: Layout, row_axis: int, bits: int = 16) -> tuple[tuple[MatrixLoad, ...], bool]:
+    """The instructions that read a fragment made of blocks of eight rows, and whether they transpose. `row_axis`: the
+    axis along which the 16 bytes of a row lie side by side in memory. `bits`: of an element."""
+    packed = 32 // bits
+    transposed = gpu.word_axis(layout, bits) != row_axis
     down = 1 - row_axis
     rows = tuple(tuple(1 << bit if axis == down else 0 for axis in range(2)) for bit in range(ROW_BITS))
-    origins = layout.register_coords[::2]  # matrix i is registers 2i and 2i + 1
+    origins = layout.register_coords[::packed]  # matrix i is the i-th word
     loads: list[MatrixLoad] = []
     at = 0
     while at < len(origins):
@@ -61,7 +61,7 @@ def matrix_loads(layout: Layout, row_axis: int) -> tuple[tuple[MatrixLoad, ...],
             steps = _steps(origins[at : at + count])
         # Lanes whose addresses are not used repeat others'.
         steps += ((0, 0),) * (2 - len(steps))
-        loads.append(MatrixLoad(2 * at, count, origins[at], (*rows, *steps, *layout.warps)))
+        loads.append(MatrixLoad(packed * at, count, origins[at], (*rows, *steps, *layout.warps)))
         at += count
     return tuple(loads), transposed
 
@@ -85,7 +85,8 @@ def ldmatrix(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.LdMatrix)
     buffer, element = emitter.buffer(op.source), emitter.element(op.result.type)
     layout = simt.fragment_layout(op.layout, buffer.type.get_shape(), op.result.type)
-    loads, transposed = matrix_loads(layout, buffer.type.shared_layout.order[-1])
+    bits = bit_width(buffer.type.element_type)
+    loads, transposed = matrix_loads(layout, buffer.type.shared_layout.order[-1], bits)
     addresses: dict[ThreadMap, SharedAddresses] = {}
     registers: list[str] = []
     for one in loads:
@@ -100,7 +101,11 @@ def ldmatrix(emitter: Emitter, op: Operation) -> None:
             f"ldmatrix.sync.aligned.m8n8.x{one.count}{suffix}.shared.b16 "
             f"{{{', '.join(results)}}}, [{address}+{constant}];"
         )
-        registers += unpack(emitter, element, 2 * one.count, statement.emit(emitter, text, "convergent", effects=True))
+        words = statement.emit(emitter, text, "convergent", effects=True)
+        if element == "float":
+            registers += [emitter.assign(f"bitcast i32 {word} to float") for word in words]
+        else:
+            registers += unpack(emitter, element, 32 // bits * one.count, words)
     emitter.define(op.result, registers)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from random import Random
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -22,6 +23,7 @@ from tileopt.backends.nvidia.tensor import matrix_loads
 from tileopt.dialects.diagnostics import CompileError, TargetError
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.layout import Layout, SharedLayout, coalesced
 from tileopt.dialects.target import Atom
 from tileopt.passes.layout.product_layouts import product_layouts
@@ -180,22 +182,22 @@ A16 = ((0, 1), (8, 0), (0, 8)), ((0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
 B16 = ((1, 0), (8, 0)), ((2, 0), (4, 0), (0, 1), (0, 2), (0, 4))
 
 
-def reads(shared: SharedLayout, layout: Layout) -> tuple[str, int, int]:
+def reads(shared: SharedLayout, layout: Layout, dt: str = "f16") -> tuple[str, int, int]:
     """A kernel that reads a buffer by ldmatrix and by plain loads, and stores both."""
-    buffer, write = buffer_type(shared, "f16"), coalesced(shared.shape, shared.order, 8, layout.num_warps)
-    fragment = f"vector<{layout.registers}xf16>"
-    bounds, owned = "bounds = #tile.bounds<proved []>", view_type(2, "f16", "owned")
+    buffer, write = buffer_type(shared, dt), coalesced(shared.shape, shared.order, 8, layout.num_warps)
+    fragment = f"vector<{layout.registers}x{dt}>"
+    bounds, owned = "bounds = #tile.bounds<proved []>", view_type(2, dt, "owned")
     body = f"""%z = arith.constant 0 : i64
-%v = simt.fragment_load %x[%z, %z] {{{span(write)}, {bounds}}} : {view_type(2, "f16", "shared")} -> vector<{write.registers}xf16>
+%v = simt.fragment_load %x[%z, %z] {{{span(write)}, {bounds}}} : {view_type(2, dt, "shared")} -> vector<{write.registers}x{dt}>
 %b = simt.alloc_shared {{offset = 0 : i64}} : {buffer}
-simt.shared_store %v, %b {{layout = {LayoutAttr.of(write)}}} : vector<{write.registers}xf16>, {buffer}
+simt.shared_store %v, %b {{layout = {LayoutAttr.of(write)}}} : vector<{write.registers}x{dt}>, {buffer}
 simt.barrier
 %m = gpu.ldmatrix %b {{layout = {LayoutAttr.of(layout)}}} : {buffer} -> {fragment}
 %p = simt.shared_load %b {{layout = {LayoutAttr.of(layout)}}} : {buffer} -> {fragment}
 simt.fragment_store %m, %y[%z, %z] {{{span(layout)}, {bounds}}} : {fragment}, {owned}
 simt.fragment_store %p, %w[%z, %z] {{{span(layout)}, {bounds}}} : {fragment}, {owned}"""
-    views = [f"%x: {view_type(2, 'f16', 'shared')}", f"%y: {owned}", f"%w: {owned}"]
-    size = shared.size * 2
+    views = [f"%x: {view_type(2, dt, 'shared')}", f"%y: {owned}", f"%w: {owned}"]
+    size = shared.size * {"i8": 1, "f16": 2, "f32": 4}[dt]
     return kernel_text(body, views, threads=layout.threads, shared=size), layout.threads, size
 
 
@@ -229,6 +231,41 @@ def test_ldmatrix_reads_the_fragment(layout: Layout, order: tuple[int, int], how
     program.run(views, (1,), threads, shared=size)
     np.testing.assert_array_equal(w, x)
     np.testing.assert_array_equal(y, x)
+
+
+A32 = ((8, 0), (0, 4)), ((0, 1), (0, 2), (1, 0), (2, 0), (4, 0))
+A8 = ((0, 1), (0, 2), (8, 0), (0, 16)), ((0, 4), (0, 8), (1, 0), (2, 0), (4, 0))
+
+
+@pytest.mark.parametrize(("dt", "bases", "base"), [("f32", A32, 2), ("i8", A8, 4)])
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("warps", [(), ((16, 0),), ((0, 0),)], ids=str)
+@pytest.mark.parametrize("how", ["plain", "pad", "swizzle"])
+def test_ldmatrix_of_bytes_and_words(
+    dt: str, bases: Any, base: int, columns: bool, warps: tuple[tuple[int, int], ...], how: str
+) -> None:
+    """Fragments of mma.sync with K side by side: a row by row, b (`columns`) column by column."""
+    shape, order = (48, 64), (0, 1)
+    regs, lanes = bases
+    if columns:
+        shape, order = (64, 48), (1, 0)
+        regs, lanes, warps = (tuple(step[::-1] for step in part) for part in (regs, lanes, warps))
+    layout = Layout(shape, regs, lanes, warps)
+    if layout.has_phantoms:
+        shape = (32, 64) if not columns else (64, 32)
+        layout = Layout(shape, regs, lanes, warps)
+    shared = SharedLayout(
+        shape, order, *{"plain": (0, 0, 0), "pad": (0, 0, 0, 1 << base), "swizzle": (2, base, 3)}[how]
+    )
+    text, threads, size = reads(shared, layout, dt)
+    program = Kernel(emit_text(text, "sm_80"))
+    x = (np.arange(np.prod(shape)) % 121).reshape(shape).astype(np.float32 if dt == "f32" else np.int8)
+    y, w = np.zeros_like(x), np.zeros_like(x)
+    views = [v for a in (x, y, w) for v in (a, *a.shape, *(s // a.itemsize for s in a.strides))]
+    program.run(views, (1,), threads, shared=size)
+    np.testing.assert_array_equal(w, x)
+    np.testing.assert_array_equal(y, x)
+    assert any("ldmatrix" in name for name in program.count)
 
 
 def test_loads_of_four_matrices_where_they_can_be() -> None:
@@ -301,7 +338,7 @@ def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
     m, n, k = tile
     layouts = product_layouts(atom, m, n, k, warps, False)
     assert layouts.a is not None and layouts.b is not None
-    types = [str(DTYPES[name].ir) for name in (atom.a, atom.b, atom.acc)]
+    types = [str(DTYPES[stored(name)].ir) for name in (atom.a, atom.b, atom.acc)]
     body = ["%z = arith.constant 0 : i64"]
     for name, layout, type_ in zip("abc", (layouts.a, layouts.b, layouts.acc), types, strict=True):
         body.append(
@@ -309,11 +346,11 @@ def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
             f"{view_type(2, type_, 'shared')} -> vector<{layout.registers}x{type_}>"
         )
     fragments = [f"vector<{x.registers}x{t}>" for x, t in zip((layouts.a, layouts.b, layouts.acc), types, strict=True)]
-    is_float = DTYPES[atom.a].is_float
+    is_float = DTYPES[stored(atom.a)].is_float
     for name, fragment in zip("ab", fragments[:2], strict=True):
         one = "1.0" if is_float else "1"
         body.append(f"%one{name} = arith.constant dense<{one}> : {fragment}")
-        if DTYPES[atom.a].bits == 8 and is_float:  # no arithmetic on these: in f32
+        if DTYPES[stored(atom.a)].bits == 8 and is_float:  # no arithmetic on these: in f32
             body.append(f"%w{name} = arith.extf %v{name} : {fragment} to vector<{fragment[7:].split('x')[0]}xf32>")
             wide = f"vector<{fragment[7:].split('x')[0]}xf32>"
             body.append(f"%u{name} = arith.constant dense<1.0> : {wide}")
@@ -335,14 +372,15 @@ def product_text(atom: Atom, tile: tuple[int, int, int], warps: int) -> str:
 
 
 def small_integers(shape: tuple[int, int], dtype: str, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(DTYPES[dtype].numpy)
+    low, held = 0 if dtype == "u8" else -4, dtype if dtype == "u8" else stored(dtype)
+    return np.random.default_rng(seed).integers(low, low + 9, shape).astype(DTYPES[held].numpy)
 
 
 @pytest.mark.parametrize("atom", MMA_SYNC, ids=lambda a: a.name)
 @pytest.mark.parametrize("tile", [(32, 32, 64), (16, 24, 20), (48, 8, 16)], ids=str)
 @pytest.mark.parametrize("warps", [1, 4])
 def test_products_of_every_atom(atom, tile, warps) -> None:
-    target = {75: "sm_75", 80: "sm_80", 89: "sm_89"}[atom.min_arch]
+    target = {75: "sm_75", 80: "sm_80", 89: "sm_89", 90: "sm_90"}[atom.min_arch]
     llvm = emit_text(product_text(atom, tile, warps), target)
     m, n, k = tile
     a, b = small_integers((m, k), atom.a, 1), small_integers((k, n), atom.b, 2)

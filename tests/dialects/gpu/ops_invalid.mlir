@@ -32,9 +32,15 @@
 
 // -----
 
-%x = "test.op"() : () -> !tile.buffer<16x16xf32>
-// expected-error@+1 {{ldmatrix moves 16-bit elements, not f32}}
-%f = gpu.ldmatrix %x {layout = #tile.layout<regs = [[0, 1], [8, 0], [0, 8]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>} : !tile.buffer<16x16xf32> -> vector<8xf32>
+%x = "test.op"() : () -> !tile.buffer<16x16xf64>
+// expected-error@+1 {{ldmatrix moves elements of 8, 16 or 32 bits, not f64}}
+%f = gpu.ldmatrix %x {layout = #tile.layout<regs = [[0, 1], [8, 0], [0, 8]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>} : !tile.buffer<16x16xf64> -> vector<8xf64>
+
+// -----
+
+%x = "test.op"() : () -> !tile.buffer<16x16xf32, #tile.shared<order = [1, 0]>>
+// expected-error@+1 {{ldmatrix transposes elements of 16 bits alone, not f32}}
+%f = gpu.ldmatrix %x {layout = #tile.layout<regs = [[8, 0], [0, 4], [0, 8]], lanes = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warps = []>} : !tile.buffer<16x16xf32, #tile.shared<order = [1, 0]>> -> vector<8xf32>
 
 // -----
 
