@@ -77,27 +77,28 @@ class Form:
         return f"{tile}x{self.steps}, {sums} a thread, {self.threads} threads, {self.blocks} blocks{ahead}"
 
 
-DEFAULT, SMALL = Form((4, 2), (8, 8), 8, 2), Form((4, 2), (4, 8), 16, 2)
+# The best of a sweep on one H200.
+SMALL, MEDIUM, LARGE = Form((4, 2), (4, 8), 16, 2, 1), Form((2, 2), (16, 8), 8, 2, 1), Form((2, 2), (16, 8), 8, 2)
 FORMS = (
-    DEFAULT,
     SMALL,
+    MEDIUM,
+    LARGE,
+    Form((4, 2), (8, 8), 8, 2),
+    Form((4, 2), (4, 8), 16, 2),
     Form((4, 2), (8, 8), 16, 2),
     Form((4, 2), (8, 16), 8, 1),
     Form((4, 2), (8, 16), 16, 1),
     Form((4, 2), (16, 8), 8, 1),
     Form((4, 1), (8, 16), 8, 2),
     Form((4, 1), (8, 16), 16, 2),
-    Form((2, 2), (16, 8), 8, 2),
     Form((2, 2), (8, 8), 8, 4),
     Form((2, 2), (8, 8), 16, 4),
     Form((4, 2), (4, 8), 16, 3),
     Form((2, 1), (8, 8), 16, 4),
     Form((4, 2), (8, 8), 8, 2, 1),
-    Form((4, 2), (4, 8), 16, 2, 1),
     Form((4, 2), (8, 16), 8, 1, 1),
     Form((4, 2), (16, 8), 8, 1, 1),
     Form((4, 1), (8, 16), 8, 2, 1),
-    Form((2, 2), (16, 8), 8, 2, 1),
 )
 
 
@@ -118,7 +119,7 @@ def even_launch(a: Tensor, b: Tensor, out: Tensor, form: Form) -> Launch:
 
 def best_form(n: int) -> Form:
     """The smaller tile where the larger ones would leave multiprocessors idle."""
-    return SMALL if n < 2048 else DEFAULT
+    return SMALL if n < 2048 else MEDIUM if n < 8192 else LARGE
 
 
 def error_of(out: Tensor, reference: Tensor) -> float:
