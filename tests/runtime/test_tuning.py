@@ -244,8 +244,23 @@ def test_constants_of_the_call_and_their_order() -> None:
     kernel[grid](out, VALUE=7)
     np.testing.assert_array_equal(out, np.full(100, 10))
     assert (seen[0].VALUE, seen[0].SHIFT) == (7, 3)
+    kernel[grid](out, 8)
+    np.testing.assert_array_equal(out, np.full(100, 11))
+    assert (seen[-1].VALUE, seen[-1].SHIFT, seen[-1].BLOCK) == (8, 3, 64)
     with pytest.raises(tileopt.LaunchError, match="'BLOCK' of fill is tuned"):
         kernel[grid](out, VALUE=7, BLOCK=16)
+
+
+def test_a_constant_before_the_tuned_ones_is_seen_by_the_grid() -> None:
+    @tile.kernel
+    def fill(out: tile.Out, VALUE: tile.Const[int], BLOCK: tile.Const[int]):
+        tile.store(out, (tile.bid(0),), tile.full((BLOCK,), VALUE, tile.i32))
+
+    kernel = tileopt.autotune(blocks(32, 64), processes=1, measure=Watch({32: 2.0, 64: 1.0}))(fill)
+    out = np.zeros(100, np.int32)
+    for value in (5, 6):
+        kernel[lambda c: (tileopt.cdiv(100, c.BLOCK) if c.VALUE == value else 0,)](out, value)  # noqa: B023
+        np.testing.assert_array_equal(out, np.full(100, value))
 
 
 def test_hints_make_kernels_of_their_own() -> None:

@@ -33,6 +33,8 @@ class _Chosen:
     constants: dict[str, Any]
     tail: tuple[Any, ...] | None
     arguments: int  # parameters before the tail
+    block: Any
+    view: Config | None  # what a grid reads of calls by position, where all of those give the same constants
 
 
 class TunedKernel:
@@ -62,6 +64,9 @@ class TunedKernel:
         self._chosen: dict[Hashable, _Chosen] = {}
         self._made: dict[Config, _Chosen] = {}
         self._lock = RLock()
+        order = {p.name: index for index, p in enumerate(kernel.parameters)}
+        self._positions = [(order[name], name) for name in key]
+        self._defaults = {p.name: p.default for p in kernel.parameters if p.default is not Missing}
         self.__name__, self.__doc__, self.__wrapped__ = kernel.name, kernel.__doc__, kernel
 
     @property
@@ -173,7 +178,11 @@ class TunedKernel:
             order = [p.name for p in self.parameters]
             last = order[len(order) - len(constants) :]
             tail = tuple(constants[n] for n in last) if set(last) == set(constants) else None
-            found = _Chosen(config, kernel, constants, tail, len(order) - len(constants))
+            defaults = {name: self._defaults[name] for name in names if name in self._defaults}
+            plain = tail is not None and not set(order[: len(order) - len(constants)]) & set(names)
+            view = Config(**{**defaults, **config.values}) if plain else None
+            block = config.values.get(BLOCK)
+            found = _Chosen(config, kernel, constants, tail, len(order) - len(constants), block, view)
             self._made[config] = found
         return found
 
@@ -196,32 +205,42 @@ class TunedKernel:
             except Exception as error:  # of the user's function, which one configuration may not suit
                 raise launch_error("grid", f"no grid for {view!r}: {type(error).__name__}: {error}") from error
             grid = parts if isinstance(grid, tuple) else parts[0]
-        block = chosen.config.part((BLOCK,))
-        return (grid, block[BLOCK]) if block else grid
+        return grid if chosen.block is None else (grid, chosen.block)
 
     def _view(self, chosen: _Chosen, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Config:
         """All constants that the kernel gets, and the configuration's hints, for a grid to read."""
+        if chosen.view is not None and not kwargs and len(args) == chosen.arguments:
+            return chosen.view
         given = self._named(args, kwargs)
         constants = {name: given[name] for name in constants_of(self.parameters) if name in given}
         return Config(**{**constants, **chosen.config.values})
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        defaults = {p.name: p.default for p in self.parameters if p.default is not Missing}
-        return {**defaults, **dict(zip((p.name for p in self.parameters), args, strict=False)), **kwargs}
+        return {**self._defaults, **dict(zip((p.name for p in self.parameters), args, strict=False)), **kwargs}
 
     # ---- keys ----
 
     def _key(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any) -> Hashable:
         """What tells launches apart in this process: element types, places, and the values that `key` names."""
-        named = self._named(args, kwargs) if kwargs or self.key else {}
         parts: list[Hashable] = [getattr(target, "name", target)]
-        for value in (*args, *kwargs.values()):
-            parts.append((type(value), str(getattr(value, "dtype", "")), str(getattr(value, "device", ""))))
-        for name in self.key:
-            value = named.get(name)
-            shape = getattr(value, "shape", None)
-            parts.append(value if shape is None else tuple(shape))
-        return tuple(parts)
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            kind: Hashable = type(value)
+            parts.append(kind)
+            dtype = getattr(value, "dtype", None)
+            if dtype is not None:
+                parts += (dtype, getattr(value, "device", None))
+        if self.key:
+            named = self._named(args, kwargs) if kwargs else None
+            for index, name in self._positions:
+                value = args[index] if named is None and index < len(args) else (named or self._defaults).get(name)
+                shape = getattr(value, "shape", None)
+                parts.append(value if shape is None else tuple(shape))
+        key = tuple(parts)
+        try:
+            hash(key)
+        except TypeError:  # a library's own element type or device
+            return tuple(map(repr, parts))
+        return key
 
     def _name(self, first: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         named = self._named(args, kwargs)
