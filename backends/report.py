@@ -31,7 +31,12 @@ def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, 
         gpu_tma.TmaStore: "store to",
     }
     fragments = (
-        simt.FragmentLoad | simt.FragmentStore | simt.FragmentAtomic | gpu.CpAsync | gpu_tma.TmaLoad | gpu_tma.TmaStore
+        simt.FragmentLoad,
+        simt.FragmentStore,
+        simt.FragmentAtomic,
+        gpu.CpAsync,
+        gpu_tma.TmaLoad,
+        gpu_tma.TmaStore,
     )
     accesses: list[str] = []
     atoms: list[str] = []

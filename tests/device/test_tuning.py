@@ -32,7 +32,7 @@ def add_one(x: tile.InOut, N: tile.Const[int]):
 
 
 def test_a_product_is_tuned_and_right() -> None:
-    """One configuration cannot be compiled, one has tiles beyond shared memory."""
+    """One of the configurations has an accumulator that no thread can hold."""
     configs = [
         Config(BM=64, BN=64),
         Config(BM=128, BN=128),

@@ -222,10 +222,9 @@ class TunedKernel:
 
     def _key(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any) -> Hashable:
         """What tells launches apart in this process: element types, places, and the values that `key` names."""
-        parts: list[Hashable] = [getattr(target, "name", target)]
+        parts: list[Any] = [getattr(target, "name", target)]
         for value in (*args, *kwargs.values()) if kwargs else args:
-            kind: Hashable = type(value)
-            parts.append(kind)
+            parts.append(type(value))
             dtype = getattr(value, "dtype", None)
             if dtype is not None:
                 parts += (dtype, getattr(value, "device", None))
