@@ -249,7 +249,7 @@ def test_ldmatrix_of_bytes_and_words(
     regs, lanes = bases
     if columns:
         shape, order = (64, 48), (1, 0)
-        regs, lanes, warps = (tuple(step[::-1] for step in part) for part in (regs, lanes, warps))
+        regs, lanes, warps = (tuple((j, i) for i, j in part) for part in (regs, lanes, warps))
     layout = Layout(shape, regs, lanes, warps)
     if layout.has_phantoms:
         shape = (32, 64) if not columns else (64, 32)
