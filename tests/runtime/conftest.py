@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,10 @@ def libcuda(cuda: fake_cuda.FakeCuda, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_cuda.FakeCuda]:
     """Two GPUs, of compute capability 9.0 and 8.0, that keep what is launched; ptxas is not called."""
     fake = fake_cuda.FakeCuda()
+    # First in, last out: what is collected while this ends must not open a fake device among the real ones.
+    monkeypatch.setattr(driver, "_DEVICES", {})
     monkeypatch.setattr(driver, "bindings", lambda: fake)
     monkeypatch.setattr(queues, "bindings", lambda: fake)
-    monkeypatch.setattr(driver, "_DEVICES", {})
     monkeypatch.setattr(driver, "available", lambda: True)
     monkeypatch.setattr(driver, "device_count", lambda: len(fake.archs))
     monkeypatch.setattr(ptxas, "version", lambda: "fake")
@@ -79,3 +81,4 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_cuda.FakeCuda]:
     tileopt.check_order(False)  # test_order.py has it
     yield fake
     tileopt.check_order(True)
+    gc.collect()  # arrays and streams of the fake go back to it
