@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.checks import is_power_of_two
+from tileopt.dialects.conditions import wrong_condition
 from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.tile_types import ViewType
@@ -193,6 +194,22 @@ class KernelOp(IRDLOperation):
             value = self.attributes.get(name)
             if value is not None and not holds(value):
                 raise VerifyException(f"{name} is {meaning}, not {value}")
+        self._verify_requires()
+
+    def _verify_requires(self) -> None:
+        required = self.attributes.get(REQUIRES)
+        if not isinstance(required, ArrayAttr):
+            return
+        arrays: set[str] = set()
+        scalars: set[str] = set()
+        for index, type_ in enumerate(self.function_type.inputs.data):
+            name = self.arg_attr(index, NAME)
+            if isinstance(name, StringAttr):
+                (arrays if isinstance(type_, ViewType) else scalars).add(name.data)
+        for text in required.data:
+            wrong = wrong_condition(text.data, arrays, scalars) if isinstance(text, StringAttr) else None
+            if wrong is not None:
+                raise VerifyException(f"{REQUIRES} has {text}: {wrong}")
 
     def _verify_argument(self, index: int, type_: Attribute) -> None:
         name = self.arg_name(index)

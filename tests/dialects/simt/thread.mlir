@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: simt.kernel @threads
 // CHECK-SAME: attributes {simt.block = array<i64: 64, 4, 1>, simt.dynamic_shared = 1024 : i64, simt.manual_barriers, simt.requires = ["len(out) <= x.shape[0]"]} {
-simt.kernel @threads(%x: !tile.view<?x16xf32, shared>, %out: !tile.view<?xf32, owned>) attributes {simt.block = array<i64: 64, 4, 1>, simt.dynamic_shared = 1024 : i64, simt.manual_barriers, simt.requires = ["len(out) <= x.shape[0]"]} {
+simt.kernel @threads(%x: !tile.view<?x16xf32, shared> {tile.name = "x"}, %out: !tile.view<?xf32, owned> {tile.name = "out"}) attributes {simt.block = array<i64: 64, 4, 1>, simt.dynamic_shared = 1024 : i64, simt.manual_barriers, simt.requires = ["len(out) <= x.shape[0]"]} {
   // CHECK-NEXT: %i = simt.thread_idx {axis = 0 : i64}
   // GENERIC: %i = "simt.thread_idx"() <{axis = 0 : i64}> : () -> i64
   %i = simt.thread_idx {axis = 0}

@@ -227,6 +227,41 @@ simt.kernel @k() attributes {simt.requires = "n > 0"} {
 
 // -----
 
+// expected-error@+1 {{simt.requires has "len(q) == 4": 'q' is the tile.name of no parameter}}
+simt.kernel @k(%q: !tile.view<?xf32, shared>) attributes {simt.requires = ["len(q) == 4"]} {
+  simt.return
+}
+
+// -----
+
+// expected-error@+1 {{simt.requires has "n > m": 'm' is the tile.name of no parameter}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.name = "n"}) attributes {simt.requires = ["n > m"]} {
+  simt.return
+}
+
+// -----
+
+// expected-error@+1 {{simt.requires has "q > 1": 'q' is an array: write len(q) or q.shape[axis]}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.name = "n"}) attributes {simt.requires = ["q > 1"]} {
+  simt.return
+}
+
+// -----
+
+// expected-error@+1 {{simt.requires has "n.shape[0] > 1": 'n' is not an array, and has no extents}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.name = "n"}) attributes {simt.requires = ["n.shape[0] > 1"]} {
+  simt.return
+}
+
+// -----
+
+// expected-error@+1 {{simt.requires has "n >": it is not an expression}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.name = "n"}) attributes {simt.requires = ["n >"]} {
+  simt.return
+}
+
+// -----
+
 // expected-error@+1 {{simt.max_threads is 1 to 1024, not 0 : i64}}
 simt.kernel @k() attributes {simt.max_threads = 0 : i64} {
   simt.return
