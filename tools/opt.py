@@ -202,10 +202,17 @@ def split_chunks(text: str) -> Iterator[str]:
 
 
 def _target(module: ModuleOp, default: str | None) -> str | None:
-    """The target that the module is for: its own word first. The passes read it from the module."""
+    """The target that the module is for, which it says itself or `--target` does. The passes read it from the module."""
     from xdsl.dialects.builtin import StringAttr
 
     named = module.attributes.get("tile.target")
+    if named is not None and default is not None and named != StringAttr(default):
+        raise TargetError(
+            "target/conflict",
+            f"the module is for {named.data if isinstance(named, StringAttr) else named}, and --target says {default}",
+            location=location_of(module),
+            help="drop tile.target from the module, or leave --target out",
+        )
     if named is None and default is not None:
         named = module.attributes["tile.target"] = StringAttr(default)
     if named is None:

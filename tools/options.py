@@ -86,7 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="IR files; '-', or none, is standard input")
     add("-p", "--passes", "--pass-pipeline", default="", metavar="PIPELINE", help="'pass,pass{option=value flag}'")
-    add("--target", metavar="NAME", help="what modules are compiled for where they do not say it themselves")
+    add(
+        "--target",
+        metavar="NAME",
+        help="what modules are compiled for where they do not say it; not another than they say",
+    )
     add("--emit", choices=STAGES, default="mlir", help="what to write (mlir)")
     add("-o", dest="output", default="-", metavar="FILE", help="where to write it (standard output)")
 

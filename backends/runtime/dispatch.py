@@ -98,7 +98,7 @@ class Dispatcher:
         for i, j, low, high in plan.pairs:
             if low < pointers[j] - pointers[i] < high:
                 plan.check_overlap(i, j, pointers)
-        if extents[1] != 1 or extents[2] != 1 or extents[0] > 0x7FFFFFFF:
+        if extents[1] != 1 or extents[2] != 1 or extents[0] > 0x7FFFFFFF or plan.conditions:
             plan.check_grid(extents)
         if plan.conditions:
             plan.check_conditions(flat, extents, self.definition.name)

@@ -43,17 +43,20 @@ def normalise(grid: Any) -> Grid:
     return result[0], result[1] if len(result) > 1 else 1, result[2] if len(result) > 2 else 1
 
 
-def check_unused(grid: Grid, axes: Sequence[int], kernel: str) -> None:
+def check_unused(grid: Grid, axes: Sequence[int], kernel: str, arrays: Sequence[str] = ()) -> None:
     """Whether the grid has extent 1 along the axes whose block id the kernel does not use. Raises LaunchOwnershipError.
 
-    Blocks that differ along such an axis only would all do the same, and write the same elements.
+    Blocks that differ along such an axis only would all do the same, and write the same elements of `arrays`.
     """
+    what = " and ".join(f"'{name}'" for name in arrays) or "its arrays"
     for axis in axes:
         if grid[axis] > 1:
             raise ownership_error(
                 "repeated-blocks",
-                f"{kernel} does not use axis {axis} of the grid, and the grid {grid} has extent {grid[axis]} there",
-                help=f"launch it with extent 1 along axis {axis}, or index by tile.bid({axis})",
+                f"{kernel} does not use axis {axis} of the grid, and the grid {grid} has extent {grid[axis]} there: "
+                f"its blocks would write the same elements of {what}",
+                help=f"launch it with extent 1 along axis {axis}, or index by the block's id there, tile.bid({axis}) or "
+                f"simt.block_idx({axis})",
             )
 
 

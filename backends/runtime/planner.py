@@ -23,6 +23,7 @@ from tileopt.backends.runtime.plan import (
     Run,
     ScalarWrite,
     check_ownership,
+    owned,
     conflicts,
     scalar_write,
     template,
@@ -219,7 +220,7 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         scalars=tuple(writes),
         template=_with_defaults(template(artifact.params, shapes), fixed),
         run=run,
-        check_grid=_grid_check(artifact, on_gpu),
+        check_grid=_grid_check(artifact, on_gpu, [b.parameter.name for b, _ in arrays if owned(b.parameter)]),
         device=device,
         stream_of=current_stream_of([b.reader.name for b, _ in arrays], device) if on_gpu else None,
         native_launch=getattr(getattr(run, "__self__", None), "native_launch", None) if on_gpu else None,
@@ -242,14 +243,14 @@ def _maps(artifact: Artifact, arrays: dict[int, tuple[int, ArrayInfo]], device: 
     return tuple(MapWrite(arrays[s.parameter][0], encoder(s, arrays[s.parameter][1], device)) for s in found)
 
 
-def _grid_check(artifact: Artifact, on_gpu: bool) -> Callable[[Grid], None]:
+def _grid_check(artifact: Artifact, on_gpu: bool, written: Sequence[str]) -> Callable[[Grid], None]:
     check, unused = check_cuda if on_gpu else check_cpu, tuple(artifact.report.get("unused_axes", ()))
     if not unused:
         return check
 
     def run(grid: Grid) -> None:
         check(grid)
-        check_unused(grid, unused, artifact.name)
+        check_unused(grid, unused, artifact.name, written)
 
     return run
 

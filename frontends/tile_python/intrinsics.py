@@ -31,7 +31,7 @@ def _access(it: TileInterpreter, name: str, array: Any, index: Any, shape: Any) 
     loose = isinstance(index, Value | int) and not (
         isinstance(shape, tuple) or (made.rank == 1 and it.is_known_int(shape))
     )
-    if loose and made.rank > 1 and isinstance(shape, Value | int):
+    if loose and made.rank > 1 and isinstance(shape, Value) and shape.const is None:
         raise it.mistyped(
             "type/index",
             f"{name}() takes the index as one tuple, and two separate indices are given",

@@ -52,6 +52,12 @@ class Symbol:
         name = _nested_name if self.label.startswith("(") else str
         return self.label.format(*(name(a) for a in self.args))
 
+    @property
+    def source(self) -> str:
+        """The name in the source: that of `n`, where this is n/16 of an n which 16 divides."""
+        whole, _, divisor = self.label.rpartition("/")
+        return whole if whole and not self.args and divisor.isdigit() else self.name
+
     def __repr__(self) -> str:
         return self.name
 
@@ -177,12 +183,14 @@ class Expr:
     def __str__(self) -> str:
         parts: list[str] = []
         for monomial, factor in sorted(self.terms.items(), key=lambda t: (not t[0], [s.id for s in t[0]])):
-            name = "*".join(s.name for s in monomial)
             if factor < 0 and len(monomial) == 1 and monomial[0].kind == "min":
                 # There is no symbol for a maximum: it is a minimum of negatives.
-                name, factor = f"max({', '.join(str(-a) for a in monomial[0].args)})", -factor
+                factor, name = -factor, f"max({', '.join(str(-a) for a in monomial[0].args)})"
+                text = name if factor == 1 else f"{factor}*{name}"
+            else:
+                text = _term_name(monomial, abs(factor))
             sign = ("-" if factor < 0 else "") if not parts else (" - " if factor < 0 else " + ")
-            parts.append(sign + _term_name(name, abs(factor)))
+            parts.append(sign + text)
         return "".join(parts) or "0"
 
     __repr__ = __str__
@@ -215,11 +223,20 @@ def _nested_name(e: Expr) -> str:
     return text if whole or e.value is not None else f"({text})"
 
 
-def _term_name(name: str, factor: int) -> str:
-    if not name:
+def _term_name(monomial: Monomial, factor: int) -> str:
+    names: list[str] = []
+    for symbol in monomial:
+        name = symbol.name
+        whole = symbol.source
+        if whole != name:  # an extent known to be a multiple of 16 is 16 * (extent/16)
+            divisor = int(name[len(whole) + 1 :])
+            common = gcd(factor, divisor)
+            factor, divisor = factor // common, divisor // common
+            name = whole if divisor == 1 else f"({whole} // {divisor})"
+        names.append(name)
+    if not names:
         return str(factor)
-    whole = name.removesuffix(f"/{factor}")  # an extent known to be a multiple of 16 is 16 * (extent/16)
-    return whole if factor == 1 or whole != name else f"{factor}*{name}"
+    return "*".join([*([] if factor == 1 else [str(factor)]), *names])
 
 
 def _by_id(symbol: Symbol) -> int:

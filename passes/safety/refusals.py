@@ -77,18 +77,22 @@ def _describe(
 
 
 def _help(first: OwnedAccess, second: OwnedAccess, left: list[Symbol], owners: Owners) -> str:
+    offsets = [*first.offsets, *second.offsets]
+    wraps = any(s.kind.startswith("wrap") for s in closure(offsets))
+    arguments = sorted({s.source for s in leaves(offsets) if s.kind == "argument"}) if wraps else []
+    names = " and ".join(arguments)
+    if owners.of_threads and arguments:
+        bounds = ", ".join(f'"{name} >= 0", "{name} <= 1000"' for name in arguments)
+        return f"bound {names} in the contract, as requires=[{bounds}] does, or declare it as simt.Const[int]"
     if owners.of_threads:
         return "index the store by simt.thread_index(), or by what each thread alone has"
-    offsets = [*first.offsets, *second.offsets]
     lost = next((s for s in leaves(offsets) if s.kind in LOST), None)
     if lost is not None:
         return (
             f"the proof does not see through '{lost}': make the index of ids with + - * // % and min, and loop over "
             "several tiles with `for t in range(tile.bid(0), n, tile.num_blocks(0))`"
         )
-    arguments = [s for s in leaves(offsets) if s.kind == "argument"]
-    if arguments and any(s.kind.startswith("wrap") for s in closure(offsets)):
-        names = " and ".join(sorted(s.name for s in arguments))
+    if arguments:
         return f"compute it from extents or tile.num_blocks() in place of {names}, or test the size of {names} before"
     free = [s for s in left if s not in leaves(offsets)]
     if free:

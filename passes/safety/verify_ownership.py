@@ -103,7 +103,7 @@ def _require(kernel: KernelOp, positive: Sizes, used: set[int]) -> None:
     """Adds to what a launch checks: that the sizes are at least 1, unless one owner runs, which meets no other: one
     block of tiles, or one thread.
 
-    An unused axis 0 is checked so too; the runtime looks at axes 1 and 2 only where a launch uses them.
+    An unused axis 0 is said so too: later passes may build on it (the launch itself is refused by `UNUSED_AXES`).
     """
     found = kernel.attributes.get(REQUIRES)
     texts = [t.data for t in found.data if isinstance(t, StringAttr)] if isinstance(found, ArrayAttr) else []

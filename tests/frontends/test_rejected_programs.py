@@ -30,6 +30,7 @@ PROGRAMS = {
     "separate indices": R(
         "a = tile.load(x, n, n)  #!", "type/index", ("one tuple", "tile.load(x, (i, j), (M, N))"), given=MATRIX
     ),
+    "one index for a matrix": R("a = tile.load(x, n, 16)  #!", "type/rank", ("1 index for 'x'",), given=MATRIX),
     "missing shape": R("a = tile.load(x, n)  #!", "type/arguments", ("shape",)),
     "too many arguments": R(
         "a = tile.load(x, n, n, 64, 64)  #!", "type/arguments", ("the index is one tuple",), given=MATRIX

@@ -203,7 +203,10 @@ def test_what_is_asked_for_wrongly_exits_with_1(argv: list[str], code: str) -> N
 def test_target_is_set_where_the_module_names_none() -> None:
     assert 'tile.target = "sm_90a"' in tileopt("--target", "sm_90a", stdin=FOLDS).out
     named = 'builtin.module attributes {tile.target = "sm_80"} {\n}\n'
-    assert 'tile.target = "sm_80"' in tileopt("--target", "sm_90a", stdin=named).out
+    assert 'tile.target = "sm_80"' in tileopt("--target", "sm_80", stdin=named).out
+    other = tileopt("--target", "sm_90a", stdin=named)
+    assert other.code == 1
+    assert "error[target/conflict]: the module is for sm_80, and --target says sm_90a" in other.err
 
 
 @pytest.mark.parametrize(

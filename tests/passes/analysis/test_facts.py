@@ -96,7 +96,7 @@ def test_ranges_and_divisors(op: str, range_: tuple[int, int], divisor: int) -> 
     [
         ("%r = arith.subi %d, %d : i64", "0"),
         ("%p = arith.addi %b, %b : i64\n%r = arith.subi %p, %b : i64", "bid(0)"),
-        ("%p = arith.addi %d, %c8 : i64\n%r = arith.floordivsi %p, %c16 : i64", "x.shape[0]/16"),
+        ("%p = arith.addi %d, %c8 : i64\n%r = arith.floordivsi %p, %c16 : i64", "(x.shape[0] // 16)"),
         ("%p = arith.muli %b, %c8 : i64\n%r = arith.remsi %p, %c16 : i64", "8*(bid(0) % 2)"),
         ("%t = arith.cmpi slt, %b, %d : i64\n%r = arith.select %t, %b, %d : i64", "min(bid(0), x.shape[0])"),
         ("%t = arith.cmpi sgt, %b, %d : i64\n%r = arith.select %t, %b, %d : i64", "max(bid(0), x.shape[0])"),
