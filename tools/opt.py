@@ -202,7 +202,7 @@ def split_chunks(text: str) -> Iterator[str]:
 
 
 def _target(module: ModuleOp, default: str | None) -> str | None:
-    """The target that the module is for, which it says itself or `--target` does. The passes read it from the module."""
+    """The target that the module is for, as it says itself or `--target` does; passes read it from the module."""
     from xdsl.dialects.builtin import StringAttr
 
     named = module.attributes.get("tile.target")

@@ -55,8 +55,8 @@ def check_unused(grid: Grid, axes: Sequence[int], kernel: str, arrays: Sequence[
                 "repeated-blocks",
                 f"{kernel} does not use axis {axis} of the grid, and the grid {grid} has extent {grid[axis]} there: "
                 f"its blocks would write the same elements of {what}",
-                help=f"launch it with extent 1 along axis {axis}, or index by the block's id there, tile.bid({axis}) or "
-                f"simt.block_idx({axis})",
+                help=f"launch it with extent 1 along axis {axis}, or index by the block's id there: "
+                f"tile.bid({axis}) or simt.block_idx({axis})",
             )
 
 

@@ -23,8 +23,8 @@ from tileopt.backends.runtime.plan import (
     Run,
     ScalarWrite,
     check_ownership,
-    owned,
     conflicts,
+    owned,
     scalar_write,
     template,
 )
