@@ -23,11 +23,9 @@ from xdsl.traits import IsTerminator
 from tileopt.dialects import gpu_wgmma, pipe, simt
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.building import NOT_EQUAL, add, compare, number
 from tileopt.passes.lowering.accesses import allocations
 from tileopt.passes.lowering.lifetimes import uses_of
-from tileopt.passes.lowering.slot_counters import add, compare, number
-
-_NOT_EQUAL = 1  # predicate of arith.cmpi
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ def _begun_at(loop: scf.ForOp, release: pipe.Release) -> SSAValue | None:
 def _release(at: Operation, like: pipe.Release, count: SSAValue, begun: SSAValue) -> None:
     """Releases the slot of the iteration before `count`, if there was one."""
     before = add(at, count, number(at, -1))
-    some = compare(at, _NOT_EQUAL, count, begun)
+    some = compare(at, NOT_EQUAL, count, begun)
     made = pipe.Release.create(operands=[like.channel, before, some])
     made.location = like.location
     assert at.parent is not None

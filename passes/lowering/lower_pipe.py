@@ -29,6 +29,7 @@ from tileopt.dialects.layout import WARP_SIZE, Coord, Layout, coalesced, pow2_di
 from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.building import insert
 from tileopt.passes.layout.access import memory_order, unit_axis
 from tileopt.passes.lowering.lower_roles import RoleLowering, roles_of
 from tileopt.passes.lowering.slot_counters import SlotCounters
@@ -95,10 +96,10 @@ class _Lowering:
             case pipe.Copy():
                 self.copy(op)
             case pipe.Commit() if asynchronous:
-                _emit(op, gpu.CpAsyncCommit)
+                insert(op, gpu.CpAsyncCommit)
             case pipe.Wait():
                 if asynchronous:
-                    _emit(op, gpu.CpAsyncWait, properties={"pending": op.pending})
+                    insert(op, gpu.CpAsyncWait, properties={"pending": op.pending})
                 for member, tile in enumerate(op.tiles):
                     slot = self.slot(op, op.channel, op.iteration, member)
                     slot.name_hint = tile.name_hint
@@ -109,7 +110,7 @@ class _Lowering:
     def ring(self, op: pipe.Channel, member: BufferType) -> SSAValue:
         slots = pipe.channel_type(op.result).slots.data
         properties: dict[str, Attribute] = {"slots": IntegerAttr(slots, i64)} if slots > 1 else {}
-        return _emit(op, simt.AllocShared, results=[member], properties=properties).results[0]
+        return insert(op, simt.AllocShared, results=[member], properties=properties).results[0]
 
     def slot(self, at: Operation, channel: SSAValue, iteration: SSAValue, member: int) -> SSAValue:
         """The tile that iteration number `iteration` uses."""
@@ -117,7 +118,7 @@ class _Lowering:
         slots = pipe.channel_type(channel).slots.data
         if slots == 1:
             return ring
-        return _emit(at, simt.Slot, [ring, self.counters.index(at, iteration, slots)], [ring.type]).results[0]
+        return insert(at, simt.Slot, [ring, self.counters.index(at, iteration, slots)], [ring.type]).results[0]
 
     def copy(self, op: pipe.Copy) -> None:
         buffer = self.slot(op, op.channel, op.iteration, op.member.value.data)
@@ -131,14 +132,14 @@ class _Lowering:
         properties["layout"] = LayoutAttr.of(layout)
         if self.target.has(Feature.CP_ASYNC) and vector * bytes_each >= MIN_COPY_BYTES and not _pads(op):
             properties["vector"] = IntegerAttr(vector, i64)
-            _emit(op, gpu.CpAsync, [op.view, *op.offsets, buffer], properties=properties)
+            insert(op, gpu.CpAsync, [op.view, *op.offsets, buffer], properties=properties)
             return
         if op.vector is not None:
             properties["vector"] = op.vector
         properties["shape"] = DenseArrayBase.from_list(i64, list(type_.get_shape()))
         fragment = VectorType(type_.element_type, [layout.registers])
-        loaded = _emit(op, simt.FragmentLoad, [op.view, *op.offsets], [fragment], properties).results[0]
-        _emit(op, simt.SharedStore, [loaded, buffer], properties={"layout": properties["layout"]})
+        loaded = insert(op, simt.FragmentLoad, [op.view, *op.offsets], [fragment], properties).results[0]
+        insert(op, simt.SharedStore, [loaded, buffer], properties={"layout": properties["layout"]})
 
 
 def _drain(channel: pipe.Channel) -> None:
@@ -149,7 +150,7 @@ def _drain(channel: pipe.Channel) -> None:
     assert block is not None
     last = next((op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users)), None)
     if last is not None and last.regions and last.next_op is not None:
-        wait = _emit(last.next_op, gpu.CpAsyncWait, properties={"pending": IntegerAttr(0, i64)})
+        wait = insert(last.next_op, gpu.CpAsyncWait, properties={"pending": IntegerAttr(0, i64)})
         wait.location = last.location
 
 
@@ -181,18 +182,3 @@ def copy_layout(shape: Coord, order: Coord, vector: int, num_warps: int) -> Layo
     layout = coalesced(shape, order, vector, busy)
     idle = num_warps.bit_length() - busy.bit_length()
     return Layout(layout.shape, layout.regs, layout.lanes, layout.warps + ((0,) * len(shape),) * idle)
-
-
-def _emit(
-    at: Operation,
-    op_type: type[Operation],
-    operands: Sequence[SSAValue] = (),
-    results: Sequence[Attribute] = (),
-    properties: dict[str, Attribute] | None = None,
-) -> Operation:
-    """A new op in front of `at`, with its place in the source."""
-    op = op_type.create(operands=operands, result_types=results, properties=properties or {})
-    op.location = at.location
-    assert at.parent is not None
-    at.parent.insert_op_before(op, at)
-    return op

@@ -8,7 +8,6 @@ the first S iterations is over by definition (PTX ISA, mbarrier: the phase befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -22,11 +21,11 @@ from tileopt.dialects.kernel import MIN_BLOCKS
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
-from tileopt.passes.lowering.slot_counters import SlotCounters, add, compare, emit, number
+from tileopt.passes.building import BELOW, EQUAL, add, compare, emit, insert, number
+from tileopt.passes.lowering.slot_counters import SlotCounters
 
 PRODUCER_WARPS = 4  # registers are moved between whole warpgroups
 ROLE = "simt.role"  # attribute of an `scf.if`: the threads that go into its first region
-_EQUAL, _BELOW = 0, 6  # predicates of arith.cmpi: eq, ult
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class RoleLowering:
                 slot, turn = self.place(op, ring, op.iteration)
                 free = add(op, slot, number(op, ring.slots))
                 before = add(op, turn, number(op, 1))  # of the other parity
-                _emit(op, gpu_mbarrier.MbarrierWait, [ring.barriers, free, before])
+                insert(op, gpu_mbarrier.MbarrierWait, [ring.barriers, free, before])
                 expect: dict[str, Attribute] = {"expect": IntegerAttr(ring.bytes, i64)}
                 self.arrive(op, ring, slot, None, expect)
             case pipe.Copy():
@@ -72,11 +71,11 @@ class RoleLowering:
                 slot, _ = self.place(op, ring, op.iteration)
                 buffer = self.slot(op, ring, op.member.value.data, slot)
                 bounds: dict[str, Attribute] = {} if op.bounds is None else {"bounds": op.bounds}
-                _emit(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], bounds)
+                insert(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], bounds)
             case pipe.Wait():
                 ring = self.rings[op.channel]
                 slot, turn = self.place(op, ring, op.iteration)
-                _emit(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
+                insert(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
                 if any(_read_by_threads(tile) for tile in op.tiles):
                     self.by_threads.add(op.channel)
                 for member, tile in enumerate(op.tiles):
@@ -87,7 +86,7 @@ class RoleLowering:
                 ring = self.rings[op.channel]
                 slot, _ = self.place(op, ring, op.iteration)
                 if op.channel in self.by_threads:
-                    _emit(op, simt_warp.SyncWarp)  # the lane that arrives does so for all
+                    insert(op, simt_warp.SyncWarp)  # the lane that arrives does so for all
                 where = self.first_lane(op)
                 if op.where is not None:
                     where = emit(op, arith.AndIOp, [where, op.where], [i1])
@@ -123,29 +122,29 @@ class RoleLowering:
         self, at: Operation, ring: _Ring, index: SSAValue, where: SSAValue | None, properties: dict[str, Attribute]
     ) -> None:
         operands = [ring.barriers, index] if where is None else [ring.barriers, index, where]
-        _emit(at, gpu_mbarrier.MbarrierArrive, operands, [], properties)
+        insert(at, gpu_mbarrier.MbarrierArrive, operands, [], properties)
 
     def first_lane(self, at: Operation) -> SSAValue:
         thread = emit(at, simt.ThreadId, [], [i32])
-        lane = emit(at, arith.AndIOp, [thread, _narrow(at, WARP_SIZE - 1)], [i32])
-        return compare(at, _EQUAL, lane, _narrow(at, 0))
+        lane = emit(at, arith.AndIOp, [thread, number(at, WARP_SIZE - 1, i32)], [i32])
+        return compare(at, EQUAL, lane, number(at, 0, i32))
 
     # --- the two roles ---------------------------------------------------------------------------------------------
 
     def split(self, op: pipe.Roles) -> None:
         """The barriers' beginning, then each thread goes its role's way."""
         thread = emit(op, simt.ThreadId, [], [i32])
-        first = compare(op, _EQUAL, thread, _narrow(op, 0))
+        first = compare(op, EQUAL, thread, number(op, 0, i32))
         begin = Block()
         self.begin(op, begin)
-        _emit(op, scf.IfOp, [first], [], {}, [Region(begin), Region()])
-        _emit(op, simt.Barrier)
-        consumer = compare(op, _BELOW, thread, _narrow(op, self.consumers))
+        insert(op, scf.IfOp, [first], [], {}, [Region(begin), Region()])
+        insert(op, simt.Barrier)
+        consumer = compare(op, BELOW, thread, number(op, self.consumers, i32))
         work, fill = op.consumers.block, op.producer.block
         self.role(op, work, op.consumer_registers.value.data, 1)
         self.role(op, fill, op.producer_registers.value.data, -1)
         regions = [op.detach_region(region) for region in list(op.regions)]
-        chosen = _emit(op, scf.IfOp, [consumer], [], {}, regions)
+        chosen = insert(op, scf.IfOp, [consumer], [], {}, regions)
         chosen.attributes[ROLE] = IntegerAttr(self.consumers, i64)
         self.kernel.attributes[simt.THREADS] = IntegerAttr(self.consumers + WARP_SIZE * PRODUCER_WARPS, i64)
         self.kernel.attributes[simt.WORKERS] = IntegerAttr(self.consumers, i64)
@@ -159,8 +158,8 @@ class RoleLowering:
         for ring in self.rings.values():
             for at in range(2 * ring.slots):
                 count: dict[str, Attribute] = {"count": IntegerAttr(1 if at < ring.slots else warps, i64)}
-                _emit(end, gpu_mbarrier.MbarrierInit, [ring.barriers, number(end, at)], [], count)
-        _emit(end, gpu_mbarrier.MbarrierFence)
+                insert(end, gpu_mbarrier.MbarrierInit, [ring.barriers, number(end, at)], [], count)
+        insert(end, gpu_mbarrier.MbarrierFence)
 
     def role(self, op: pipe.Roles, block: Block, registers: int, direction: int) -> None:
         """Puts the change of registers in front of a role's work, and a yield behind it. The producer's work is one
@@ -177,18 +176,18 @@ class RoleLowering:
         }
         if direction > 0:
             assert block.first_op is not None
-            _emit(block.first_op, gpu_mbarrier.SetMaxRegisters, [], [], changed)
+            insert(block.first_op, gpu_mbarrier.SetMaxRegisters, [], [], changed)
             return
         around = Block()
         done = scf.YieldOp.create()
         done.location = op.location
         around.add_op(done)
-        _emit(done, gpu_mbarrier.SetMaxRegisters, [], [], changed)
+        insert(done, gpu_mbarrier.SetMaxRegisters, [], [], changed)
         thread = emit(done, simt.ThreadId, [], [i32])
-        one = compare(done, _EQUAL, thread, _narrow(done, self.consumers))
+        one = compare(done, EQUAL, thread, number(done, self.consumers, i32))
         region = op.producer
         region.detach_block(block)
-        _emit(done, scf.IfOp, [one], [], {}, [Region(block), Region()])
+        insert(done, scf.IfOp, [one], [], {}, [Region(block), Region()])
         region.add_block(around)
 
 
@@ -202,28 +201,6 @@ def _read_by_threads(tile: SSAValue) -> bool:
         elif not isinstance(op, gpu_wgmma.Wgmma):
             return True
     return False
-
-
-def _narrow(at: Operation, value: int) -> SSAValue:
-    return emit(at, arith.ConstantOp, [], [i32], {"value": IntegerAttr(value, i32)})
-
-
-def _emit(
-    at: Operation,
-    op_type: type[Operation],
-    operands: Sequence[SSAValue] = (),
-    results: Sequence[Attribute] = (),
-    properties: dict[str, Attribute] | None = None,
-    regions: Sequence[Region] = (),
-) -> Operation:
-    """A new op in front of `at`, with its place in the source."""
-    op = op_type.create(
-        operands=list(operands), result_types=list(results), properties=dict(properties or {}), regions=list(regions)
-    )
-    op.location = at.location
-    assert at.parent is not None
-    at.parent.insert_op_before(op, at)
-    return op
 
 
 def roles_of(kernel: simt.Kernel) -> pipe.Roles | None:

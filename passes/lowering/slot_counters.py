@@ -6,15 +6,12 @@ back to 0 at the end of the ring; a power of two of slots takes a mask. `linear_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+from tileopt.passes.building import EQUAL, NO_FLAGS, NOT_BELOW, add, choose, compare, emit, number
 from tileopt.passes.lowering.linear_forms import constant_of, linear_form
-
-_EQUAL, _NOT_BELOW = 0, 9  # predicates of arith.cmpi: eq, uge
 
 
 class SlotCounters:
@@ -47,8 +44,8 @@ class SlotCounters:
             return slot
         moved = add(at, slot, number(at, ahead % slots))
         end = number(at, slots)
-        back = emit(at, arith.SubiOp, [moved, end], [i64], _NO_FLAGS)
-        return choose(at, compare(at, _NOT_BELOW, moved, end), back, moved)
+        back = emit(at, arith.SubiOp, [moved, end], [i64], NO_FLAGS)
+        return choose(at, compare(at, NOT_BELOW, moved, end), back, moved)
 
     def counted(self, iteration: SSAValue) -> tuple[BlockArgument, int] | None:
         """The loop variable, counting from 0 by 1, of which `iteration` is a constant ahead."""
@@ -72,7 +69,7 @@ class SlotCounters:
             slot = carry(loop, number(loop, 0))
             end = variable.block.last_op
             assert end is not None
-            full = compare(end, _EQUAL, slot, number(end, slots - 1))
+            full = compare(end, EQUAL, slot, number(end, slots - 1))
             following = choose(end, full, number(end, 0), add(end, slot, number(end, 1)))
             end.operands = [*end.operands, following]
             self.counters[key] = slot
@@ -100,37 +97,3 @@ def carry(loop: scf.ForOp, start: SSAValue) -> BlockArgument:
     argument = body.insert_arg(start.type, len(body.args))
     argument.location = loop.location
     return argument
-
-
-_NO_FLAGS: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
-
-
-def number(at: Operation, value: int) -> SSAValue:
-    return emit(at, arith.ConstantOp, [], [i64], {"value": IntegerAttr(value, i64)})
-
-
-def add(at: Operation, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit(at, arith.AddiOp, [a, b], [i64], _NO_FLAGS)
-
-
-def compare(at: Operation, predicate: int, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit(at, arith.CmpiOp, [a, b], [i1], {"predicate": IntegerAttr(predicate, i64)})
-
-
-def choose(at: Operation, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit(at, arith.SelectOp, [condition, a, b], [a.type])
-
-
-def emit(
-    at: Operation,
-    op_type: type[Operation],
-    operands: Sequence[SSAValue],
-    results: Sequence[Attribute],
-    properties: dict[str, Attribute] | None = None,
-) -> SSAValue:
-    """The result of a new op in front of `at`, with its place in the source."""
-    op = op_type.create(operands=operands, result_types=results, properties=dict(properties or {}))
-    op.location = at.location
-    assert at.parent is not None
-    at.parent.insert_op_before(op, at)
-    return op.results[0]

@@ -13,14 +13,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
 
 from tileopt.dialects import tile
+from tileopt.passes.building import (
+    EQUAL,
+    LESS_OR_EQUAL,
+    add,
+    compare,
+    divide,
+    emit,
+    multiply,
+    number,
+    remainder,
+    subtract,
+)
 from tileopt.passes.schedule.pipeline_rewrite import constant
 
 GROUP = 16  # rows of tiles
-_EQUAL, _LESS_OR_EQUAL = 0, 3  # predicates of arith.cmpi: eq, sle
 
 
 class Order:
@@ -32,43 +43,43 @@ class Order:
         self.longer = next((a for loop in loops for a in range(3) if _growth(loop.ub, a) == 1), None)
 
     def ids(
-        self, at: Numbers, turn: SSAValue, extents: list[SSAValue], total: SSAValue, width: SSAValue
+        self, at: Operation, turn: SSAValue, extents: list[SSAValue], total: SSAValue, width: SSAValue
     ) -> list[SSAValue]:
         """The ids of the block that is taken as number `turn` of `total`, `width` of which run together."""
         if self.longer is not None:
             return _longest_first(at, _back_and_forth(at, turn, total, width), extents, self.longer)
-        plane = at.multiply(extents[0], extents[1])
-        inside, third = at.remainder(turn, plane), at.divide(turn, plane)
+        plane = multiply(at, extents[0], extents[1])
+        inside, third = remainder(at, turn, plane), divide(at, turn, plane)
         if not self.grouped:
-            return [at.remainder(inside, extents[0]), at.divide(inside, extents[0]), third]
-        rows = at.constant(GROUP)
-        size = at.multiply(rows, extents[1])
-        above = at.multiply(at.divide(inside, size), rows)
-        left = at.emit(arith.MinSIOp, [at.subtract(extents[0], above), rows])
-        place = at.remainder(inside, size)
-        return [at.add(above, at.remainder(place, left)), at.divide(place, left), third]
+            return [remainder(at, inside, extents[0]), divide(at, inside, extents[0]), third]
+        rows = number(at, GROUP)
+        size = multiply(at, rows, extents[1])
+        above = multiply(at, divide(at, inside, size), rows)
+        left = emit(at, arith.MinSIOp, [subtract(at, extents[0], above), rows])
+        place = remainder(at, inside, size)
+        return [add(at, above, remainder(at, place, left)), divide(at, place, left), third]
 
 
-def _back_and_forth(at: Numbers, turn: SSAValue, total: SSAValue, width: SSAValue) -> SSAValue:
+def _back_and_forth(at: Operation, turn: SSAValue, total: SSAValue, width: SSAValue) -> SSAValue:
     """The number with every second whole round of `width` reversed."""
-    one = at.constant(1)
-    round_ = at.divide(turn, width)
-    begin = at.multiply(round_, width)
-    end = at.add(begin, width)
-    odd = at.compare(_EQUAL, at.emit(arith.AndIOp, [round_, one]), one)
-    whole = at.compare(_LESS_OR_EQUAL, end, total)
-    back = at.subtract(at.subtract(end, one), at.subtract(turn, begin))
-    return at.emit(arith.SelectOp, [at.emit(arith.AndIOp, [odd, whole], i1), back, turn])
+    one = number(at, 1)
+    round_ = divide(at, turn, width)
+    begin = multiply(at, round_, width)
+    end = add(at, begin, width)
+    odd = compare(at, EQUAL, emit(at, arith.AndIOp, [round_, one]), one)
+    whole = compare(at, LESS_OR_EQUAL, end, total)
+    back = subtract(at, subtract(at, end, one), subtract(at, turn, begin))
+    return emit(at, arith.SelectOp, [emit(at, arith.AndIOp, [odd, whole], [i1]), back, turn])
 
 
-def _longest_first(at: Numbers, number: SSAValue, extents: list[SSAValue], axis: int) -> list[SSAValue]:
+def _longest_first(at: Operation, rest: SSAValue, extents: list[SSAValue], axis: int) -> list[SSAValue]:
     """The other axes fastest, and `axis` from its end."""
     ids: dict[int, SSAValue] = {}
     for other in range(3):
         if other != axis:
-            ids[other] = at.remainder(number, extents[other])
-            number = at.divide(number, extents[other])
-    ids[axis] = at.subtract(at.subtract(extents[axis], at.constant(1)), number)
+            ids[other] = remainder(at, rest, extents[other])
+            rest = divide(at, rest, extents[other])
+    ids[axis] = subtract(at, subtract(at, extents[axis], number(at, 1)), rest)
     return [ids[a] for a in range(3)]
 
 
@@ -122,53 +133,3 @@ def _growth(value: SSAValue, axis: int) -> int | None:
             return None
     directions = set(known) - {0}
     return directions.pop() if len(directions) == 1 else None
-
-
-class Numbers:
-    """Makes integer ops in front of one op."""
-
-    def __init__(self, anchor: Operation) -> None:
-        self.anchor = anchor
-
-    def emit(
-        self,
-        op_type: type[Operation],
-        operands: list[SSAValue],
-        result: Attribute = i64,
-        properties: dict[str, Attribute] | None = None,
-    ) -> SSAValue:
-        op = op_type.create(operands=operands, result_types=[result], properties=properties or {})
-        op.location = self.anchor.location
-        assert self.anchor.parent is not None
-        self.anchor.parent.insert_op_before(op, self.anchor)
-        return op.results[0]
-
-    def constant(self, value: int) -> SSAValue:
-        return self.emit(arith.ConstantOp, [], i64, {"value": IntegerAttr(value, i64)})
-
-    def query(self, op_type: type[tile.Bid | tile.NumBlocks], axis: int, *, physical: bool = False) -> SSAValue:
-        properties: dict[str, Attribute] = {"axis": IntegerAttr(axis, i64)}
-        if physical:
-            properties["physical"] = UnitAttr()
-        return self.emit(op_type, [], i64, properties)
-
-    def _arith(self, op_type: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(op_type, [a, b], i64, {"overflowFlags": arith.IntegerOverflowAttr("none")})
-
-    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._arith(arith.AddiOp, a, b)
-
-    def subtract(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._arith(arith.SubiOp, a, b)
-
-    def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self._arith(arith.MuliOp, a, b)
-
-    def divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.DivUIOp, [a, b])
-
-    def remainder(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.RemUIOp, [a, b])
-
-    def compare(self, predicate: int, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.CmpiOp, [a, b], i1, {"predicate": IntegerAttr(predicate, i64)})

@@ -14,7 +14,6 @@ tiles the same products take share a channel, and arrive together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -26,9 +25,10 @@ from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Scope, Target
 from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import Access, BufferType, ViewType
+from tileopt.passes.building import add, insert, number
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import panelled_layout
-from tileopt.passes.lowering.slot_counters import add, carry, number
+from tileopt.passes.lowering.slot_counters import carry
 from tileopt.passes.schedule.pipeline_rewrite import Stream
 from tileopt.passes.schedule.role_slice import slice_of
 
@@ -124,19 +124,19 @@ def _through(group: list[Stream], channel: SSAValue, count: SSAValue) -> None:
     block = last.parent
     assert block is not None
     behind = _last_user(group, block)
-    _emit(last, pipe.Acquire, [channel, count])
+    insert(last, pipe.Acquire, [channel, count])
     for member, stream in enumerate(group):
         properties = {k: v for k, v in stream.load.properties.items() if k in ("padding", "bounds", "vector")}
         properties["member"] = IntegerAttr(member, i64)
         view, *offsets = stream.load.operands
-        copy = _emit(last, pipe.Copy, [view, *offsets, channel, count], [], properties)
+        copy = insert(last, pipe.Copy, [view, *offsets, channel, count], [], properties)
         copy.location = stream.load.location
-    _emit(last, pipe.Commit, [channel, count])
+    insert(last, pipe.Commit, [channel, count])
     pending: dict[str, Attribute] = {"pending": IntegerAttr(0, i64)}
-    wait = _emit(last, pipe.Wait, [channel, count], [s.stage.result.type for s in group], pending)
+    wait = insert(last, pipe.Wait, [channel, count], [s.stage.result.type for s in group], pending)
     after = behind.next_op
     assert after is not None
-    _emit(after, pipe.Release, [channel, count])
+    insert(after, pipe.Release, [channel, count])
     for op in reversed([op for s in group[:-1] for op in _views(s.stage.result)]):
         block.detach_op(op)
         block.insert_op_after(op, wait)
@@ -224,18 +224,3 @@ def _yield_from(op: scf.IfOp, inside: Operation, otherwise: SSAValue) -> scf.IfO
         old.replace_all_uses_with(new)
     op.parent.erase_op(op)
     return wider
-
-
-def _emit(
-    at: Operation,
-    op_type: type[Operation],
-    operands: Sequence[SSAValue],
-    results: Sequence[Attribute] = (),
-    properties: dict[str, Attribute] | None = None,
-) -> Operation:
-    """A new op in front of `at`, with its place in the source."""
-    op = op_type.create(operands=operands, result_types=results, properties=properties or {})
-    op.location = at.location
-    assert at.parent is not None
-    at.parent.insert_op_before(op, at)
-    return op

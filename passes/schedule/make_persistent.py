@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
-from xdsl.ir import Block, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from tileopt.dialects import tile
 from tileopt.dialects.kernel import NO_WRAP, PERSISTENT
-from tileopt.passes.schedule.block_order import Numbers, Order
+from tileopt.passes.building import emit, multiply
+from tileopt.passes.schedule.block_order import Order
 
 
 def make_persistent(kernel: tile.Kernel, blocks: int, order: Order) -> scf.ForOp:
@@ -27,12 +28,11 @@ def make_persistent(kernel: tile.Kernel, blocks: int, order: Order) -> scf.ForOp
             inner.add_op(op)
     end = body.last_op
     assert end is not None
-    at = Numbers(end)
-    extents = [at.query(tile.NumBlocks, axis) for axis in range(3)]
-    total = at.multiply(at.multiply(extents[0], extents[1]), extents[2])
-    first, step = at.query(tile.Bid, 0, physical=True), at.query(tile.NumBlocks, 0, physical=True)
+    extents = [_query(end, tile.NumBlocks, axis) for axis in range(3)]
+    total = multiply(end, multiply(end, extents[0], extents[1]), extents[2])
+    first, step = _query(end, tile.Bid, 0, physical=True), _query(end, tile.NumBlocks, 0, physical=True)
     assert inner.first_op is not None
-    ids = order.ids(Numbers(inner.first_op), inner.args[0], extents, total, step)
+    ids = order.ids(inner.first_op, inner.args[0], extents, total, step)
     for op in list(inner.walk()):
         if isinstance(op, tile.Bid) and op.physical is None:
             op.result.replace_all_uses_with(ids[op.axis.value.data])
@@ -47,3 +47,10 @@ def make_persistent(kernel: tile.Kernel, blocks: int, order: Order) -> scf.ForOp
     body.insert_op_before(loop, end)
     kernel.attributes[PERSISTENT] = IntegerAttr(blocks, i64)
     return loop
+
+
+def _query(at: Operation, op_type: type[tile.Bid | tile.NumBlocks], axis: int, *, physical: bool = False) -> SSAValue:
+    properties: dict[str, Attribute] = {"axis": IntegerAttr(axis, i64)}
+    if physical:
+        properties["physical"] = UnitAttr()
+    return emit(at, op_type, [], [i64], properties)

@@ -15,7 +15,6 @@ copies in it has been waited for when the loop ends. The iteration number counts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, scf
@@ -24,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.tile_types import BufferType
+from tileopt.passes.building import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +50,12 @@ def constant_trips(loop: scf.ForOp) -> int | None:
     return max(0, -(-(upper - lower) // step))
 
 
-class _Emitter:
-    """Makes ops in front of `anchor`, or at the end of a block; all with one place in the source."""
+class _Emitter(Writer):
+    """Makes each constant once."""
 
     def __init__(self, like: Operation, block: Block, anchor: Operation | None) -> None:
-        self.location = like.location
-        self.block, self.anchor = block, anchor
+        super().__init__(like, block, anchor)
         self.constants: dict[tuple[int, Attribute], SSAValue] = {}
-
-    def add(self, op: Operation) -> Operation:
-        if self.anchor is None:
-            self.block.add_op(op)
-        else:
-            self.block.insert_op_before(op, self.anchor)
-        return op
-
-    def emit(
-        self,
-        op_type: type[Operation],
-        operands: Sequence[SSAValue],
-        results: Sequence[Attribute] = (),
-        properties: dict[str, Attribute] | None = None,
-        regions: Sequence[Region] = (),
-    ) -> Operation:
-        op = op_type.create(operands=operands, result_types=results, properties=properties or {}, regions=regions)
-        op.location = self.location
-        return self.add(op)
 
     def number(self, value: int, type_: Attribute = i64) -> SSAValue:
         key = (value, type_)

@@ -25,8 +25,8 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, TensorType, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
@@ -34,9 +34,8 @@ from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.building import LESS, NO_FLAGS, Writer, compare, insert
 from tileopt.passes.schedule.split_loops import REST
-
-_LESS = 2  # predicate of arith.cmpi: slt
 
 
 @dataclass(frozen=True)
@@ -176,17 +175,16 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     body, end = loop.body.block, loop.body.block.last_op
     assert end is not None and loop.parent is not None
     own = [n for n in range(len(loop.iter_args)) if n not in parts.carried]
-    outer = _Writer(loop, loop.parent, loop)
-    some = outer.emit(arith.CmpiOp, [loop.lb, loop.ub], [i1], {"predicate": IntegerAttr(_LESS, i64)})[0]
+    some = compare(loop, LESS, loop.lb, loop.ub)
     yes = Block()
-    at = _Writer(loop, yes, None)
+    at = Writer(loop, yes, None)
     ops = [op for op in body.ops if op is not end]
     first, second = [op for op in ops if op not in parts.second], [op for op in ops if op in parts.second]
 
     values: dict[SSAValue, SSAValue] = {body.args[0]: loop.lb}
     values |= {body.args[n + 1]: loop.iter_args[n] for n in own}
     at.copy(first, values)
-    start = at.next(loop.lb, loop.step)
+    start = at.emit(arith.AddiOp, [loop.lb, loop.step], [loop.lb.type], NO_FLAGS).results[0]
     inits = [values.get(end.operands[n], end.operands[n]) for n in own]
     inits += [loop.iter_args[n] for n in parts.carried]
     inits += [values[v] for v in parts.crossing]
@@ -194,7 +192,7 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     inner = Block(arg_types=[loop.lb.type, *(v.type for v in inits)])
     index, *carried = inner.args
     mine, theirs, crossed = _cut(carried, len(own), len(parts.carried))
-    within = _Writer(loop, inner, None)
+    within = Writer(loop, inner, None)
     now: dict[SSAValue, SSAValue] = {body.args[0]: index}
     now |= {body.args[n + 1]: value for n, value in zip(own, mine, strict=True)}
     before: dict[SSAValue, SSAValue] = dict(zip(parts.crossing, crossed, strict=True))
@@ -214,11 +212,10 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     results = [now.get(end.operands[n], end.operands[n]) for n in own]
     results += [before.get(end.operands[n], end.operands[n]) for n in parts.carried]
     within.emit(scf.YieldOp, [*results, *(now[v] for v in parts.crossing)])
-    new = at.emit(scf.ForOp, [start, loop.ub, loop.step, *inits], [v.type for v in inits], {}, [Region(inner)])
-    assert isinstance(at.block.last_op, scf.ForOp)
-    at.block.last_op.attributes.update(loop.attributes)
+    made = at.emit(scf.ForOp, [start, loop.ub, loop.step, *inits], [v.type for v in inits], {}, [Region(inner)])
+    made.attributes.update(loop.attributes)
 
-    mine, theirs, crossed = _cut(new, len(own), len(parts.carried))
+    mine, theirs, crossed = _cut(made.results, len(own), len(parts.carried))
     after: dict[SSAValue, SSAValue] = dict(zip(parts.crossing, crossed, strict=True))
     after |= {body.args[n + 1]: value for n, value in zip(parts.carried, theirs, strict=True)}
     at.copy(second, after)
@@ -226,9 +223,9 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     ends |= {n: after.get(end.operands[n], end.operands[n]) for n in parts.carried}
     at.emit(scf.YieldOp, [ends[n] for n in range(len(loop.iter_args))])
     no = Block()
-    _Writer(loop, no, None).emit(scf.YieldOp, list(loop.iter_args))
-    made = outer.emit(scf.IfOp, [some], [r.type for r in loop.results], {}, [Region(yes), Region(no)])
-    for old, result in zip(loop.results, made, strict=True):
+    Writer(loop, no, None).emit(scf.YieldOp, list(loop.iter_args))
+    whole = insert(loop, scf.IfOp, [some], [r.type for r in loop.results], {}, [Region(yes), Region(no)])
+    for old, result in zip(loop.results, whole.results, strict=True):
         result.name_hint = old.name_hint
         old.replace_all_uses_with(result)
     loop.parent.erase_op(loop)
@@ -256,41 +253,3 @@ def _made_anew(first: list[Operation], parts: _Parts) -> list[Operation]:
 def _cut(values: Iterable[SSAValue], a: int, b: int) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
     held = list(values)
     return held[:a], held[a : a + b], held[a + b :]
-
-
-class _Writer:
-    """Makes ops in front of `anchor`, or at the end of a block."""
-
-    def __init__(self, like: Operation, block: Block, anchor: Operation | None) -> None:
-        self.location, self.block, self.anchor = like.location, block, anchor
-
-    def add(self, op: Operation) -> None:
-        if self.anchor is None:
-            self.block.add_op(op)
-        else:
-            self.block.insert_op_before(op, self.anchor)
-
-    def emit(
-        self,
-        op_type: type[Operation],
-        operands: list[SSAValue],
-        results: Iterable[Attribute] = (),
-        properties: dict[str, Attribute] | None = None,
-        regions: Iterable[Region] = (),
-    ) -> list[SSAValue]:
-        op = op_type.create(
-            operands=operands, result_types=list(results), properties=properties or {}, regions=list(regions)
-        )
-        op.location = self.location
-        self.add(op)
-        return list(op.results)
-
-    def copy(self, ops: Iterable[Operation], values: dict[SSAValue, SSAValue]) -> None:
-        """The same ops on the values that take the place of theirs; `values` learns their results."""
-        for op in ops:
-            self.add(op.clone(values))
-
-    def next(self, index: SSAValue, step: SSAValue) -> SSAValue:
-        assert isinstance(index.type, IntegerType | IndexType)
-        flags: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
-        return self.emit(arith.AddiOp, [index, step], [index.type], flags)[0]

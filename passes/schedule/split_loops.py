@@ -11,7 +11,6 @@ a number is not between -2**40 and 2**40, which is tested before the loop, the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -24,12 +23,12 @@ from xdsl.traits import is_side_effect_free
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.tile_types import tile_shape
 from tileopt.dialects.verifier import walk
+from tileopt.passes.building import BELOW, add, choose, compare, emit, multiply, number
 from tileopt.passes.schedule.pipeline_rewrite import constant
 
 LIMIT = 1 << 40  # of numbers, so that no sum of a few of them wraps
 MOST_FACTOR = 1 << 19  # of constants that they are multiplied by
 _LESS, _LESS_OR_EQUAL, _MORE, _MORE_OR_EQUAL = 2, 3, 4, 5  # predicates of arith.cmpi: slt, sle, sgt, sge
-_ULT = 6  # unsigned, so that one comparison tests both ends
 REST = "tile.rest"  # attribute of a loop: few iterations are left for it
 _SIZES = tile.Broadcast | tile.Reshape | tile.Transpose
 
@@ -158,19 +157,16 @@ def _split(loop: scf.ForOp, masks: list[_Mask]) -> None:
     """Puts a loop without the masks in front of the loop, which begins where that ends."""
     block = loop.parent
     assert block is not None
-    at = _Before(loop)
     end = loop.ub
-    safe = at.emit(arith.AndIOp, [at.between(loop.lb), at.between(loop.ub)], i1)
+    safe = emit(loop, arith.AndIOp, [_between(loop, loop.lb), _between(loop, loop.ub)], [i1])
     for mask in masks:
-        bound = at.number(-mask.over.high)  # factor * j < bound - terms, for all elements
+        bound = number(loop, -mask.over.high)  # factor * j < bound - terms, for all elements
         for value, times in mask.over.terms.items():
-            bound = at.add(bound, at.multiply(value, at.number(-times)))
-            safe = at.emit(arith.AndIOp, [safe, at.between(value)], i1)
-        factor = at.number(mask.over.factor)
-        last = at.emit(arith.CeilDivSIOp, [bound, factor], i64)
-        end = at.emit(arith.MinSIOp, [end, last], i64)
-    end = at.emit(arith.SelectOp, [safe, end, loop.lb], i64)
-    end = at.emit(arith.MaxSIOp, [end, loop.lb], i64)
+            bound = add(loop, bound, multiply(loop, value, number(loop, -times)))
+            safe = emit(loop, arith.AndIOp, [safe, _between(loop, value)], [i1])
+        last = emit(loop, arith.CeilDivSIOp, [bound, number(loop, mask.over.factor)])
+        end = emit(loop, arith.MinSIOp, [end, last])
+    end = emit(loop, arith.MaxSIOp, [choose(loop, safe, end, loop.lb), loop.lb])
     values: dict[SSAValue, SSAValue] = {}
     first = loop.clone(values)
     first.operands = [loop.lb, end, loop.step, *loop.iter_args]
@@ -202,31 +198,6 @@ def _drop_unused(block: Block) -> None:
             block.erase_op(op)
 
 
-class _Before:
-    """Makes integer ops in front of a loop."""
-
-    def __init__(self, loop: Operation) -> None:
-        self.loop = loop
-
-    def emit(
-        self, op_type: type[Operation], operands: Iterable[SSAValue], result: Attribute, **properties: Attribute
-    ) -> SSAValue:
-        op = op_type.create(operands=list(operands), result_types=[result], properties=dict(properties))
-        op.location = self.loop.location
-        assert self.loop.parent is not None
-        self.loop.parent.insert_op_before(op, self.loop)
-        return op.results[0]
-
-    def number(self, value: int) -> SSAValue:
-        return self.emit(arith.ConstantOp, [], i64, value=IntegerAttr(value, i64))
-
-    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.AddiOp, [a, b], i64, overflowFlags=arith.IntegerOverflowAttr("none"))
-
-    def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(arith.MuliOp, [a, b], i64, overflowFlags=arith.IntegerOverflowAttr("none"))
-
-    def between(self, value: SSAValue) -> SSAValue:
-        """Whether a number is at least -LIMIT and less than LIMIT."""
-        moved, end = self.add(value, self.number(LIMIT)), self.number(2 * LIMIT)
-        return self.emit(arith.CmpiOp, [moved, end], i1, predicate=IntegerAttr(_ULT, i64))
+def _between(at: Operation, value: SSAValue) -> SSAValue:
+    """Whether a number is at least -LIMIT and less than LIMIT: one unsigned comparison tests both ends."""
+    return compare(at, BELOW, add(at, value, number(at, LIMIT)), number(at, 2 * LIMIT))

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tileopt.dialects import tile
 from tileopt.dialects.xdsl_compat import create_context, parse_module
-from tileopt.passes.schedule.block_order import GROUP, Numbers, Order
+from tileopt.passes.schedule.block_order import GROUP, Order
 
 KERNEL = """tile.kernel @f(%x: !tile.view<?x?xf32, shared>, %n: i64) {{
 %c0 = arith.constant 0 : i64
@@ -52,7 +52,7 @@ def taken(order: Order, extents: tuple[int, int, int], width: int) -> list[tuple
     end = tile.Return.create()
     block.add_op(end)
     turn, total, together, *sizes = block.args
-    ids = order.ids(Numbers(end), turn, sizes, total, together)
+    ids = order.ids(end, turn, sizes, total, together)
     count = extents[0] * extents[1] * extents[2]
     found = []
     for number in range(count):
