@@ -1,4 +1,4 @@
-"""How passes make ops: in front of one or at the end of a block. They take the place in the source of what they serve."""
+"""How passes make ops: in front of one or at the end of a block, with the place in the source of what they serve."""
 
 from __future__ import annotations
 
