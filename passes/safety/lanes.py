@@ -16,6 +16,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryWriteEffect
 
 from tileopt.dialects import (
+    gpu_cluster,
+    gpu_mbarrier,
     gpu_tensor,
     gpu_warpgroup,
     gpu_words,
@@ -55,6 +57,10 @@ WARP_OPS: tuple[type[Operation], ...] = (
     gpu_tensor.Tcgen05Alloc, gpu_tensor.Tcgen05Dealloc, gpu_tensor.Tcgen05Load, gpu_tensor.Tcgen05Store,
     gpu_tensor.Tcgen05Wait,
 )  # fmt: skip
+# Beside atomics: after these a thread may know what others have done.
+WAITS: tuple[type[Operation], ...] = (
+    simt_atomic.Fence, gpu_mbarrier.MbarrierWait, gpu_mbarrier.MbarrierTryWait, gpu_cluster.ClusterWait,
+)  # fmt: skip
 STEPS_MAX = 2500  # ops run in all
 TRIPS_MAX = 40  # iterations of a loop; what comes after a longer one is taken as unknown
 
@@ -79,6 +85,10 @@ class Observer(Protocol):
 
     def forget(self) -> None:
         """Something was skipped in which threads may have met."""
+        ...
+
+    def acquire(self) -> None:
+        """Threads may have waited for others here: until all meet, what they do may come after what those did."""
         ...
 
 
@@ -132,6 +142,8 @@ class LaneRun:
         met = (simt.Barrier, simt_warp.SyncWarp, tile.LoadBuffer, tile.StoreBuffer)
         if any(isinstance(i, met) or i.name.startswith("gpu.") for i in op.walk()):
             self.to.forget()
+        if any(acquires(i) for i in op.walk()):
+            self.to.acquire()
         for result in op.results:
             self.values[result] = None
 
@@ -208,6 +220,8 @@ class LaneRun:
         assert isinstance(op, ELEMENTS)
         for result in op.results:
             self.values[result] = None
+        if acquires(op):
+            self.to.acquire()
         indices = [self.values.get(i) for i in op.indices]
         known = [i for i in indices if i is not None]
         shape = op.mem.type.get_shape() if isinstance(op.mem.type, BufferType) else self.launch.shapes.get(op.mem)
@@ -230,6 +244,8 @@ class LaneRun:
         """An op of the hardware's own: whatever it did, and whoever met at it, is not followed."""
         if isinstance(op, WARP_OPS):
             self.to.exchange(op, mask)
+        if acquires(op):
+            self.to.acquire()
         if op.has_trait(MemoryWriteEffect):
             self.to.forget()
         for result in op.results:
@@ -245,12 +261,16 @@ class LaneRun:
         assert isinstance(op, simt.Barrier)
         if op.id is not None:
             self.to.forget()  # some threads meet
+            self.to.acquire()
         else:
             self.to.barrier()
 
     def sync_warp(self, op: Operation, mask: Mask) -> None:
         self.to.exchange(op, mask)
         self.to.sync_warp(mask)
+
+    def fence(self, op: Operation, mask: Mask) -> None:
+        self.to.acquire()
 
     def exchange(self, op: Operation, mask: Mask) -> None:
         self.to.exchange(op, mask)
@@ -328,6 +348,20 @@ class LaneRun:
         self.skip(op)
 
 
+def acquires(op: Operation) -> bool:
+    """Whether what a thread does after the op may be ordered after what others did, of which it has learnt by it.
+
+    After a fence a relaxed atomic before it does the same. A release alone orders nothing: someone must acquire.
+    """
+    match op:
+        case simt_atomic.AtomicRmw() | simt_atomic.AtomicCas():
+            return op.order is not None and op.order.data in ("acquire", "acq_rel")
+        case simt.Barrier():
+            return op.id is not None
+        case _:
+            return isinstance(op, WAITS)
+
+
 def wrapped(value: Any, width: int) -> Any:
     """The signed value of the low bits; a bool is 0 or 1."""
     if width >= 64:
@@ -349,6 +383,7 @@ _CONTROL: dict[type[Operation], Callable[[LaneRun, Operation, Any], None]] = {
     simt.Return: _pass,
     simt.Barrier: LaneRun.barrier,
     simt_warp.SyncWarp: LaneRun.sync_warp,
+    simt_atomic.Fence: LaneRun.fence,
     simt_thread.CheckIndex: LaneRun.check_index,
     simt_host.Assert: LaneRun.assertion,
     **dict.fromkeys(EXCHANGES, LaneRun.exchange),

@@ -3,7 +3,9 @@ lanes that surely do not come where others of their warp wait for them.
 
 A small launch that the contract lets through is run (see `lanes`). Within one stretch between barriers it is kept, for
 each access and each element, which threads were there: the first and the last, of which one differs from any other
-thread. `simt.sync_warp` orders the threads of one warp. What is found is a proof; that nothing is found is none.
+thread. `simt.sync_warp` orders the threads of one warp. Once a thread may have waited for another (by an atomic that
+acquires, a fence, a barrier of some threads), nothing is said until all meet. What is found is a proof; that nothing is
+found is none.
 """
 
 from __future__ import annotations
@@ -87,15 +89,21 @@ class _Watch:
         self.kernel, self.launch, self.divergence, self.rank = kernel, launch, divergence, rank
         self.epochs = np.zeros(len(rank), np.int64)
         self.touched: dict[SSAValue | None, dict[Operation, _Touched]] = {}
+        self.unsure = False  # since a thread may have waited for another, until all meet
 
     def barrier(self) -> None:
         self.touched.clear()
+        self.unsure = False
 
     def ordered(self, memory: SSAValue) -> None:
         self.touched.pop(None if isinstance(memory.owner, simt_thread.DynamicShared) else memory, None)
 
     def forget(self) -> None:
         self.touched.clear()
+
+    def acquire(self) -> None:
+        # Of two accesses that atomics order, the later one's thread has acquired before, wherever in the text they are.
+        self.unsure = True
 
     def sync_warp(self, mask: Mask) -> None:
         self.epochs = self.epochs + 1
@@ -126,7 +134,7 @@ class _Watch:
     def access(self, op: Operation, indices: list[Lanes], mask: Mask) -> None:
         assert isinstance(op, ELEMENTS)
         type_ = op.mem.type
-        if not isinstance(type_, BufferType):
+        if not isinstance(type_, BufferType) or self.unsure:
             return
         places, threads = linear(indices, type_.get_shape())[mask], self.rank[mask]
         key, size = self._home(op.mem, type_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections import defaultdict
 from typing import Any
 
@@ -384,3 +385,68 @@ def test_against_runs(name: str) -> None:
         assert set(found) == {"nothing"}
     elif name not in EQUAL_DATA:
         assert ("race" if program.code == MISSING else "apart") in found, found
+
+
+HAND = """
+s = simt.shared(64)
+f = simt.shared(1, 'i32')
+t = simt.thread_rank()
+if t == 0:
+    f[0] = 0
+simt.barrier()
+{branches}
+"""
+GIVE = "s[t] = 1.0{mark}\nif t == 0:\n    {release}"
+TAKE = "{acquire}\na = s[t - 32]{mark}"
+EXCH, SPIN = "simt.atomic_exch(f, 0, 1, order='{}')", "while simt.atomic_add(f, 0, 0, order='{}') == 0:\n    pass"
+
+
+def handed(release: str, acquire: str, giver_first: bool = True, mark: str = "") -> str:
+    give, take = GIVE.format(release=release, mark=""), TAKE.format(acquire=acquire, mark="")
+    marked = GIVE.format(release=release, mark=mark), TAKE.format(acquire=acquire, mark=mark)
+    order = ("t < 32", give, marked[1]) if giver_first else ("t >= 32", take, marked[0])
+    inner = [textwrap.indent(part, "    ") for part in order[1:]]
+    return HAND.format(branches=f"if {order[0]}:\n{inner[0]}\nelse:\n{inner[1]}")
+
+
+ORDERED = {
+    "release and acquire": (EXCH.format("release"), SPIN.format("acquire")),
+    "both": (EXCH.format("acq_rel"), SPIN.format("acq_rel")),
+    "one look, compared": (
+        EXCH.format("release"),
+        "simt.atomic_cas(f, 0, 1, 2, order='acquire')",
+    ),
+    "fences": (
+        "simt.fence('block')\n    " + EXCH.format("relaxed"),
+        SPIN.format("relaxed") + "\nsimt.fence('block')",
+    ),
+    "a loop that is skipped": (
+        EXCH.format("release"),
+        "if x[t] >= 0.0:\n    " + SPIN.format("acquire").replace("\n", "\n    "),
+    ),
+}
+
+
+@pytest.mark.parametrize("giver_first", [True, False])
+@pytest.mark.parametrize("name", ORDERED)
+def test_what_atomics_may_order_is_not_refused(name: str, giver_first: bool) -> None:
+    check(P(handed(*ORDERED[name], giver_first)), verify_kernel)
+
+
+@pytest.mark.parametrize("giver_first", [True, False])
+@pytest.mark.parametrize(("release", "acquire"), [("relaxed", "relaxed"), ("release", "release")])
+def test_what_atomics_cannot_order_is_refused(release: str, acquire: str, giver_first: bool) -> None:
+    text = handed(EXCH.format(release), SPIN.format(acquire), giver_first, "  #!")
+    check(P(text, MISSING), verify_kernel)
+
+
+def test_barriers_of_some_threads_order_either_way() -> None:
+    meet = "simt.named_barrier(1, 64)"
+    for giver_first in (True, False):
+        text = handed(meet, meet, giver_first).replace("if t == 0:\n        simt.named", "if True:\n        simt.named")
+        check(P(text), verify_kernel)
+
+
+def test_a_barrier_ends_what_is_not_known() -> None:
+    body = handed(*ORDERED["both"]) + "\nsimt.barrier()\ns[t] = 2.0\nb = s[63 - t]  #!"
+    check(P(body, MISSING), verify_kernel)
