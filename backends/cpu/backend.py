@@ -47,7 +47,8 @@ def _handlers() -> dict[type[Operation], Handler]:
 class CpuBackend(TargetBackend):
     """LLVM IR for the CPU that runs the process; LLVM makes what vectors it has of ours.
 
-    `coroutines`: makes each thread one even where phases would do.
+    `coroutines`: makes each thread one even where phases would do. `modelled`: threads of which not all may come to a
+    meeting are run by the model, which tells.
     """
 
     name = "cpu"
@@ -56,8 +57,8 @@ class CpuBackend(TargetBackend):
     shared_is_private = True
     vprintf = PRINT
 
-    def __init__(self, coroutines: bool = False) -> None:
-        self.coroutines = coroutines
+    def __init__(self, coroutines: bool = False, modelled: bool = False) -> None:
+        self.coroutines, self.modelled = coroutines, modelled
 
     def handlers(self) -> Mapping[type[Operation], Handler]:
         return _handlers()
@@ -85,14 +86,14 @@ class CpuBackend(TargetBackend):
         return "%shared"
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
-        if requests.needed(kernel):
+        plan = None if self.coroutines else plan_phases(kernel)
+        if requests.needed(kernel) or (self.modelled and plan is None):
             emitter: CpuEmitter = requests.RequestEmitter(output, self, kernel)
             emitter.block = "body"
             arguments = frame.define_arguments(emitter)
             emitter.emit_block(kernel.body.block)
             output.functions += requests.functions(emitter, arguments)
             return
-        plan = None if self.coroutines else plan_phases(kernel)
         if plan is None:
             emitter = CpuEmitter(output, self, kernel)
             emitter.block = "body"

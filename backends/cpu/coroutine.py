@@ -351,12 +351,14 @@ def functions(emitter: CpuEmitter, arguments: list[Argument]) -> list[str]:
     if _mixed(emitter.kernel):
         emitter.declare("i64 @llvm.umin.i64(i64, i64)")
     scheduler = _WARPS if _mixed(emitter.kernel) else _ROUNDS
+    # A lane that does not come gives 0, or what it gave before in this block: the same in each run.
+    clear = [f"  call void @llvm.memset.p0.i64(ptr %exchange, i8 0, i64 {exchange}, i1 false)"] if exchange else []
     block = (_START + scheduler).format(
         thread=thread,
         passed=", ".join(passed),
         threads=threads,
         again="\n".join(unless_stopped(emitter, "round")),
-        at_block="\n".join(emitter.at_block()),
+        at_block="\n".join([*clear, *emitter.at_block()]),
         opening="\n".join(emitter.at_opening()),
     )
     after = ["  %raw.at = getelementptr ptr, ptr %frames, i64 2", "  %raw = load ptr, ptr %raw.at, align 8"]

@@ -17,6 +17,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -39,7 +40,7 @@ from tileopt.dialects import (
     gpu_words,
     simt,
 )
-from tileopt.dialects.diagnostics import CompileError, UnsupportedError, location_of
+from tileopt.dialects.diagnostics import CompileError, Location, UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import CLUSTER
@@ -115,6 +116,19 @@ def describe(op: Operation, **more: object) -> str:
     segments = op.properties.get("operandSegmentSizes")
     found["segments"] = _plain(segments) if segments is not None else None
     return json.dumps(found)
+
+
+def around(op: Operation) -> Location | None:
+    """Where the condition or loop is that an op stands in."""
+    parent = op.parent_op()
+    return location_of(parent) if isinstance(parent, scf.ForOp | scf.IfOp | scf.WhileOp) else None
+
+
+def _meeting(op: Operation) -> str:
+    """The description of a meeting of lanes, with what may keep some of them out."""
+    place = around(op)
+    where = None if place is None else [place.file, place.line, place.column]
+    return describe(op, operands=0, meets=True, around=where)
 
 
 def _string(emitter: Emitter, text: str) -> str:
@@ -313,11 +327,14 @@ class RequestEmitter(CpuEmitter):
 
     def emit_op(self, op: Operation) -> None:
         # The model counts who has come; the words that lanes exchange go through the block's memory as ever.
-        if isinstance(op, simt.Barrier | SyncWarp):
+        if isinstance(op, simt.Barrier):
             stop(self, describe(op, operands=0))
             return
+        if isinstance(op, SyncWarp):
+            stop(self, _meeting(op))
+            return
         if isinstance(op, EXCHANGES):
-            self.line(f"store ptr {_string(self, describe(op, operands=0))}, ptr %request, align 8")
+            self.line(f"store ptr {_string(self, _meeting(op))}, ptr %request, align 8")
         super().emit_op(op)
 
 

@@ -333,6 +333,45 @@ def lane_at_the_barrier(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
     out[simt.thread_index()] = 1
 
 
+@simt.kernel(block=64)
+def lane_ends_without_a_shuffle(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    t = simt.thread_rank()
+    if at[t] > 0:  # there
+        out[simt.thread_index()] = simt.shuffle(simt.i32(t), 0)  # here
+
+
+@simt.kernel(block=64)
+def lane_returns_before_a_reduction(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    value = at[simt.thread_rank()]
+    if value == 40:  # there
+        return
+    out[simt.thread_index()] = simt.warp_reduce(value)  # here
+
+
+@simt.kernel(block=64)
+def lanes_shuffle_more_or_less_often(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    value = at[simt.thread_rank()]
+    for _ in range(value):  # there
+        value = simt.shuffle_down(value, 1)  # here
+    out[simt.thread_index()] = value
+
+
+@simt.kernel(block=64)
+def lane_misses_the_last_syncwarp(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    simt.syncwarp()
+    if at[simt.thread_rank()] != 5:  # there
+        simt.syncwarp()  # here
+    out[simt.thread_index()] = 1
+
+
+@simt.kernel(block=48)
+def lane_of_a_short_warp_misses_a_vote(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    result = False
+    if at[simt.thread_rank()] != 16:  # there
+        result = simt.any_sync(True)  # here
+    out[simt.thread_index()] = simt.i32(result)
+
+
 TWICE = np.concatenate([np.arange(32), np.arange(32)]).astype(np.int32)
 RACES: list[tuple[Any, Callable[[], None], tuple[str, ...]]] = [
     (
@@ -413,7 +452,36 @@ DIVERGENT: list[tuple[Any, Callable[[], None], tuple[str, ...]]] = [
     (two_barriers, lambda: two_barriers[1](REVERSED, out(64)), ("thread (60, 0, 0) waits at another",)),
     (barrier_in_a_loop, lambda: barrier_in_a_loop[1](REVERSED, out(64)), ("thread (1, 0, 0) has ended",)),
     (lanes_apart, lambda: lanes_apart[1](REVERSED, out(64)), ("meeting of the warp's lanes",)),
-    (lane_at_the_barrier, lambda: lane_at_the_barrier[1](REVERSED, out(64)), ("thread (58, 0, 0)",)),
+    (
+        lane_at_the_barrier,
+        lambda: lane_at_the_barrier[1](REVERSED, out(64)),
+        ("meeting of the warp's lanes, and thread (58, 0, 0) of the same warp waits at another",),
+    ),
+    (
+        lane_ends_without_a_shuffle,
+        lambda: lane_ends_without_a_shuffle[1](REVERSED, out(64)),
+        ("thread (63, 0, 0) of the same warp has ended",),
+    ),
+    (
+        lane_returns_before_a_reduction,
+        lambda: lane_returns_before_a_reduction[1](REVERSED, out(64)),
+        ("thread (23, 0, 0) of the same warp has ended",),
+    ),
+    (
+        lanes_shuffle_more_or_less_often,
+        lambda: lanes_shuffle_more_or_less_often[1](ints([1, 3, 1, 1] * 16), out(64)),
+        (" of the same warp has ended",),
+    ),
+    (
+        lane_misses_the_last_syncwarp,
+        lambda: lane_misses_the_last_syncwarp[1](REVERSED, out(64)),
+        ("thread (58, 0, 0) of the same warp has ended",),
+    ),
+    (
+        lane_of_a_short_warp_misses_a_vote,
+        lambda: lane_of_a_short_warp_misses_a_vote[1](REVERSED, out(48)),
+        ("thread (47, 0, 0) of the same warp has ended",),
+    ),
 ]
 
 

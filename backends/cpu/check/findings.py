@@ -106,16 +106,16 @@ class Reporter:
     def _divergence(self, found: Divergence) -> CheckError:
         site = found.site
         what = "barrier" if site.meeting == 0 else "meeting of the warp's lanes"
-        who = "thread" if site.meeting == 0 else "lane's thread"
+        absent = f"thread {self._thread(found.absent)}" + ("" if site.meeting == 0 else " of the same warp")
         notes: list[tuple[str, Location | None]] = []
         if found.other is None:
-            away = f"{who} {self._thread(found.absent)} has ended"
+            away = f"{absent} has ended"
             if site.around is not None:
                 notes.append(("the condition or loop around it is here", site.around))
             else:
                 notes.append(("the kernel is here", self.expander.trace.kernel))
         else:
-            away = f"{who} {self._thread(found.absent)} waits at another"
+            away = f"{absent} waits at another"
             notes.append(("it waits here", found.other.location))
             if site.around is not None:
                 notes.append(("the condition or loop around the first is here", site.around))

@@ -1,7 +1,7 @@
 """Barriers and meetings of a warp to which not all threads come, or which are not the same one for all.
 
 Where a barrier opens, every thread has come to one or has ended. The n-th meeting of a warp since then must be one op
-in all lanes that have not ended.
+in all its lanes: one that ends, or waits at a barrier, before it comes there is missed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from tileopt.backends.cpu.check.effects import Meeting
 from tileopt.backends.cpu.check.expand import Ints, Rows
-from tileopt.backends.cpu.check.sites import Trace
+from tileopt.backends.cpu.check.sites import END, Trace
 from tileopt.dialects.layout import WARP_SIZE
 
 Diverged = tuple[int, int, int | None]  # row of who waits, the thread that is not there, row of where that waits
@@ -76,8 +76,8 @@ class Meetings:
         return out
 
     def _absent(self, rows: Rows, at: Ints, number: Ints, warp: Ints, meeting: Ints) -> list[Diverged]:
-        barrier = np.flatnonzero(meeting == Meeting.BLOCK)
-        if not len(barrier):
+        leaves = np.flatnonzero((meeting == Meeting.BLOCK) | (rows.site == END))
+        if not len(leaves):
             return []
         warps = -(-self._threads // WARP_SIZE)
         groups, index = np.unique(warp, return_inverse=True)
@@ -87,8 +87,8 @@ class Meetings:
         lanes, lane_index = np.unique(lane, return_inverse=True)
         met = np.full(len(lanes), -1, np.int64)
         np.maximum.at(met, lane_index, number)
-        waits = rows.interval[barrier] * self._threads + rows.thread[barrier]
-        home = rows.interval[barrier] * warps + rows.thread[barrier] // WARP_SIZE
+        waits = rows.interval[leaves] * self._threads + rows.thread[leaves]
+        home = rows.interval[leaves] * warps + rows.thread[leaves] // WARP_SIZE
         place = np.searchsorted(groups, home).clip(max=len(groups) - 1)
         inside = groups[place] == home
         spot = np.searchsorted(lanes, waits).clip(max=len(lanes) - 1)
@@ -97,5 +97,6 @@ class Meetings:
         if not len(short):
             return []
         s = int(short[0])
-        there = np.flatnonzero((index == place[s]) & (number == most[place[s]]))
-        return [(int(at[there[0]]), int(rows.thread[barrier[s]]), int(barrier[s]))]
+        there = np.flatnonzero((index == place[s]) & (number == own[s] + 1))  # the first that it missed
+        left = int(leaves[s])
+        return [(int(at[there[0]]), int(rows.thread[left]), None if rows.site[left] == END else left)]

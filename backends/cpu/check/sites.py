@@ -155,7 +155,7 @@ def number_sites(kernel: KernelOp) -> tuple[Trace, dict[Operation, list[Entry]]]
             continue
         entries[op], place = [], location_of(op)
         if effects.meeting is not None:
-            add(op, Site(place, meeting=effects.meeting, around=_around(op)))
+            add(op, Site(place, meeting=effects.meeting, around=requests.around(op)))
         for order, thing in effects.before:
             add(op, Site(place, order=order, thing=thing))
         if effects.fence:
@@ -222,11 +222,6 @@ def _root(buffer: SSAValue) -> SSAValue:
         if isinstance(loop, scf.ForOp):
             return _root(loop.iter_args[buffer.index - 1])
     return buffer
-
-
-def _around(op: Operation) -> Location | None:
-    parent = op.parent_op()
-    return location_of(parent) if isinstance(parent, scf.ForOp | scf.IfOp | scf.WhileOp) else None
 
 
 def _harmless(kernel: KernelOp) -> set[Operation]:

@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any, Protocol
 
 from tileopt.backends.cpu.model.state import Block, Description, Thread, make_block
-from tileopt.dialects.diagnostics import DeviceError
+from tileopt.dialects.diagnostics import DeviceError, Location
 from tileopt.dialects.layout import WARP_SIZE
 
 GROUPS = {"warp": WARP_SIZE, "warpgroup": 4 * WARP_SIZE, "block": 1 << 30}
@@ -197,12 +197,29 @@ class Machine:
             return len(threads) >= int(first.waits["threads"])
         if len(threads) < live:
             return False
+        assert first.waits is not None
         if model.whole and live < size:
-            assert first.waits is not None
             raise first.waits.error(
                 "lanes", f"{first.waits.op} needs all {size} threads of a {model.scope}, and {live} are left"
             )
+        if model.scope == "warp" and first.waits.get("meets"):
+            self._all_came(first, first.waits)
         return True
+
+    def _all_came(self, first: Thread, asked: Description) -> None:
+        """Raises DeviceError where a lane of the warp has ended while others meet."""
+        gone = next((t for t in first.block.threads if t.warp == first.warp and t.ended), None)
+        if gone is None:
+            return
+        around = asked.get("around")
+        raise DeviceError(
+            "race/divergent-lanes",
+            f"kernel '{self.facts['kernel']}': thread {first.rank} of block {first.block.place} waits at this meeting "
+            f"of the warp's lanes, and thread {gone.rank} of the same warp has ended",
+            location=asked.location,
+            help="let all lanes come to it: move it out of the condition, and let no thread return before it",
+            notes=[("the condition or loop around it is here", Location(*around))] if around else (),
+        )
 
     def _hangs(self, cluster: list[Block]) -> DeviceError:
         waiting = [t for block in cluster for t in block.threads if not t.ended]

@@ -234,3 +234,35 @@ def test_warps_and_barriers_work_beside() -> None:
     warp = me.reshape(3, 32)
     wanted = warp.sum(1).repeat(32) + (me ^ 1) + (warp % 3 == 0).sum(1).repeat(32) + 7
     np.testing.assert_array_equal(out, wanted)
+
+
+SKIPPED = {
+    "a shuffle": ("if n[me] > 0:\n    out[me] = simt.shuffle(me, 0)  #!", 5),
+    "a reduction after a return": ("if n[me] == 0:\n    return\nout[me] = simt.warp_reduce(n[me])  #!", 5),
+    "syncwarp": ("if n[me] > 0:\n    simt.syncwarp()  #!", 37),
+    "some rounds of a loop": (
+        "v = 1\nfor _ in range(n[me]):\n    v = simt.shuffle_down(v, 1)  #!\nout[me] = v",
+        40,
+    ),
+}
+
+
+@pytest.mark.parametrize("hardware", [False, True])
+@pytest.mark.parametrize("name", SKIPPED)
+def test_lanes_that_end_while_others_meet(name: str, hardware: bool) -> None:
+    """Kernels with the hardware's own ops, and on a model those without any."""
+    text, lane = SKIPPED[name]
+    body = f"me = simt.thread_rank()\n{'simt.named_barrier(1, 64)' if hardware else ''}\n{text}"
+    kernel = simt_kernel(body, "out: simt.DisjointSlice['i64', 1], n: simt.Slice['i64', 1]", "block=64")
+    n, out = np.ones(64, np.int64), np.zeros(64, np.int64)
+    n[lane] = 0
+    for target in ("cpu", "model:sm_90a") if hardware else ("model:sm_90a",):
+        with pytest.raises(TileoptError) as caught:
+            kernel[1](out, n, target=target)
+        error = caught.value
+        assert error.code == "race/divergent-lanes"
+        assert f"thread {lane} of the same warp has ended" in str(error)
+        assert "the condition or loop around it is here" in str(error)
+        assert error.location is not None and "#!" in (error.location.snippet() or "")
+    n[lane] = 1
+    kernel[1](out, n, target="model:sm_90a")
