@@ -13,6 +13,7 @@ An error names its code, its place, its cause and what to do about it. It render
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import math
 import os
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # Lines longer than this are cut around the caret: a generated file may hold a whole module on one line.
 _WINDOW = 160
 _INSIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_NOT_USERS = (_INSIDE, contextlib.contextmanager.__code__.co_filename)  # contextlib runs our `with` blocks
 
 # Of a compile-time integer: nothing needs more, and Python prints no more than some 14000.
 MAX_INTEGER_BITS = 1 << 13
@@ -116,9 +118,9 @@ def article(name: str) -> str:
 
 
 def call_site() -> Location | None:
-    """The innermost line on the stack that is not tileopt's own."""
+    """The innermost line on the stack that is not tileopt's own, nor that of a `with` block's machinery."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_INSIDE):
+    while frame.f_code.co_filename.startswith(_NOT_USERS):
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -185,7 +185,7 @@ def get_target(name: str) -> Target:
             raise TargetError(
                 "target/unknown",
                 f"unknown target '{name}'",
-                help=f"known: {', '.join(_TARGETS)}",
+                help=f"known: {', '.join([*_TARGETS, *(f'{family}:NAME' for family in _FAMILIES)])}",
             )
         _MADE[name] = _TARGETS[name]()
     return _MADE[name]

@@ -96,7 +96,14 @@ class Tiles(KernelBase):
         for position, extent in zip(index, shape, strict=True):
             value = self.as_value(position)
             if value.dtype.is_float or value.shape:
-                raise self.error("type/index", f"an index is an integer scalar, not a {value}")
+                help = "an index counts tiles, and that of load_at() and store_at() elements"
+                if value.shape:
+                    help += "; to read at an index for each element write a simt.kernel"
+                raise self.error("type/index", f"an index is an integer scalar, not a {value}", help)
+            if scaled and isinstance(value.const, int) and not -(2**63) <= value.const * extent < 2**63:
+                raise self.error(
+                    "type/constant-range", f"tile {value.const} of {extent} begins at an element beyond 64 bits"
+                )
             wide = self.cast(value, I64)
             offsets.append(self.binary("mul", wide, extent) if scaled else wide)
         return offsets

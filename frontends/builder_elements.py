@@ -187,7 +187,7 @@ class Elements(Threads):
         made = self.of_thread(value if isinstance(value, Value) else self.constant(value, base.dtype), "an element")
         if made.dtype != base.dtype:
             raise self.error(
-                "type/store", f"a store of a {made} to '{base.name}', {base}", f"cast it: {base.dtype.name}(value)"
+                "type/store", f"a store of a {made} to '{base.name}', {base}", f"cast it: simt.{base.dtype.name}(value)"
             )
         return made
 

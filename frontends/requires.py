@@ -39,7 +39,8 @@ def parse(text: object, parameters: Sequence[Parameter]) -> list[Relation]:
     try:
         body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise CompileError("contract/syntax", f"'{text}' is not an expression: {error}", help=_HELP) from None
+        why = error.msg if isinstance(error, SyntaxError) else error
+        raise CompileError("contract/syntax", f"'{text}' is not an expression: {why}", help=_HELP) from None
     known = {p.name: p for p in parameters}
     relations = [Relation(text, tree) for tree in _comparisons(body, text)]
     for relation in relations:

@@ -69,6 +69,10 @@ class _Reader:
                     values.append(_value(self.token(_VALUE, "a value")))
             elif get_type_hints(cls).get(key) is bool:
                 values.append(True)
+            if get_type_hints(cls).get(key) is bool and [type(v) for v in values] != [bool]:
+                given = ",".join(map(str, values))
+                option = key.replace("_", "-")
+                self.fail(start, f"option '{option}' of pass '{cls.name}' is true or false, not {given}", code="option")
             options[key] = tuple(values)
         return options
 

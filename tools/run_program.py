@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tileopt.dialects.stream import Program
 
 _MAKERS = ("random", "iota", "zeros", "ones")
-_FORMS = f"a number, FILE.npy, or one of {', '.join(_MAKERS)} with a shape where the type has a '?': random:64x128"
+_ARRAYS = f"FILE.npy, or one of {', '.join(_MAKERS)} with a shape where the type has a '?': random:64x128"
+_FORMS = f"a number, {_ARRAYS}"
 
 
 def run_module(module: ModuleOp, target: str, options: Options) -> bytes:
@@ -69,10 +70,13 @@ def _value(text: str, type_: Attribute, seed: int) -> Any:
         raise UsageError("usage", f"'{text}' is no number, and the argument is {type_}")
     maker, _, shape_text = text.partition(":")
     if maker not in _MAKERS:
+        if text.replace(".", "", 1).lstrip("-").isdigit():
+            raise UsageError("usage", f"'{text}' is a number, and the argument is {type_}", help=_ARRAYS)
         try:
             return np.load(text)
         except (OSError, ValueError, EOFError) as error:
-            raise CompileError("io/read", f"cannot read '{text}' as an array: {error}", help=_FORMS) from error
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise CompileError("io/read", f"cannot read '{text}' as an array: {why}", help=_ARRAYS) from error
     dtype = next(d for d in DTYPES.values() if d.ir == type_.element_type)
     shape = _shape(shape_text, [n.data for n in type_.shape.data], text)
     if maker == "random":

@@ -60,7 +60,8 @@ def compile_condition(text: str) -> Condition:
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError) as error:
-        raise UnsupportedError("launch/condition-syntax", f"'{text}' is not an expression: {error}") from None
+        why = error.msg if isinstance(error, SyntaxError) else error
+        raise UnsupportedError("launch/condition-syntax", f"'{text}' is not an expression: {why}") from None
     names: set[str] = set()
     _check(tree.body, text, names)
     sides = []

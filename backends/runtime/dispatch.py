@@ -235,6 +235,7 @@ class Dispatcher:
         if not isinstance(found, streams.Stream) or found.device != HOST:
             if stream is None:
                 return False  # the arrays decide: a `with` block over a GPU's stream may hold work on the host
+            streams.handle_of(stream)  # raises where it is no stream at all
             raise launch_error(
                 "stream",
                 f"the arrays are on the host, and {stream!r} is a stream of a GPU",

@@ -35,12 +35,20 @@ def normalise(grid: Any) -> Grid:
             raise launch_error(
                 "grid-type",
                 f"axis {axis} of the grid is {shown(extent)}, no integer",
-                help="use // or tileopt.cdiv where a division gave a float",
+                help=_type_help(extent),
             ) from None
         if number < 0:
             raise launch_error("grid-negative", f"axis {axis} of the grid is {shown(number)}")
         result.append(number)
     return result[0], result[1] if len(result) > 1 else 1, result[2] if len(result) > 2 else 1
+
+
+def _type_help(extent: Any) -> str:
+    if callable(extent):
+        return "give the extents themselves: functions of the configuration are for tuned kernels"
+    if isinstance(extent, float):
+        return "use // or tileopt.cdiv where a division gave a float"
+    return "give integers: kernel[n] or kernel[n, m] counts blocks"
 
 
 def check_unused(grid: Grid, axes: Sequence[int], kernel: str, arrays: Sequence[str] = ()) -> None:

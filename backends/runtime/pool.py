@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from queue import SimpleQueue
 
@@ -18,6 +19,8 @@ def cores() -> int:
     given = os.environ.get("TILEOPT_NUM_THREADS", "")
     if given.isdigit() and int(given):
         return int(given)
+    if given:
+        warnings.warn(f"TILEOPT_NUM_THREADS={given!r} is no number of threads, and is not used", stacklevel=2)
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

@@ -18,7 +18,7 @@ from typing import Any
 from tileopt.backends.runtime import moves, order, recording, torch_trace
 from tileopt.backends.runtime.arrays import HOST
 from tileopt.backends.runtime.errors import launch_error
-from tileopt.dialects.diagnostics import DeviceError
+from tileopt.dialects.diagnostics import DeviceError, shown
 
 active = 0  # how many `with stream:` and captures are open in the process; a launch asks no further while it is 0
 _local = threading.local()
@@ -193,6 +193,12 @@ class Event:
 
     def elapsed(self, end: Event) -> float:
         """Milliseconds from this event to a later one."""
+        if not isinstance(end, Event):
+            raise launch_error(
+                "event",
+                f"elapsed() takes the later event, not {shown(end)}",
+                help="write start.elapsed(end), both of them tileopt.Event",
+            )
         if not self._recorded or not end._recorded:
             raise launch_error("event", "an event that was not recorded has no time", help="record both events first")
         if self.device != end.device:
@@ -219,6 +225,7 @@ class Graph:
 
     def __init__(self) -> None:
         self._stream: Stream | None = None
+        self._capturing = False
         self._executable: Any = None
         self._calls: list[Callable[[], None]] = []
         self._kept: list[Sequence[Any]] = []
@@ -230,7 +237,17 @@ class Graph:
         """Launches on the stream in this block are kept, not run. An error inside discards them."""
         stream = stream or Stream()
         if stream.graph is not None:
-            raise launch_error("graph", "the stream is being captured already")
+            raise launch_error(
+                "graph",
+                "the stream is being captured already",
+                help="end that capture first, or capture from another tileopt.Stream",
+            )
+        if self._capturing:
+            raise launch_error(
+                "graph",
+                "the graph is being captured already",
+                help="launch inside one `with graph.capture(stream):`, or make another tileopt.Graph",
+            )
         if self._stream is not None:
             raise launch_error("graph", "the graph was captured already", help="make another tileopt.Graph")
         from tileopt.backends.nvidia import queues
@@ -238,7 +255,7 @@ class Graph:
         on_gpu = stream.device != HOST
         if on_gpu:
             queues.begin_capture(stream.device, stream.handle)
-        stream.graph = self
+        stream.graph, self._capturing = self, True
         self._recording = recording.Recording(queue_of(stream))
         try:
             with stream, self._recording:
@@ -250,7 +267,7 @@ class Graph:
                 _quietly(queues.end_capture, stream.device, stream.handle)
             raise
         finally:
-            stream.graph = None
+            stream.graph, self._capturing = None, False
         if on_gpu:
             captured = queues.end_capture(stream.device, stream.handle)
             self._executable = queues.instantiate(stream.device, captured)

@@ -338,7 +338,9 @@ class Expressions(Lookup):
                 spec = self._joined(part.format_spec) if isinstance(part.format_spec, ast.JoinedStr) else ""
                 self.at(part)
                 if isinstance(thing, Value | Array) or _has_values((thing,)):
-                    raise self.unsupported("f-string", f"{name_of(thing)} in an f-string is not known to the compiler")
+                    what = f"{name_of(thing)} in an f-string is not known to the compiler"
+                    help = f"print('x =', x) and {self.track}.printf(\"x = %d\", x) print values of the run"
+                    raise self.unsupported("f-string", what, help)
                 shown = repr(thing) if part.conversion == ord("r") else thing
                 for number in re.findall(r"\d+", str(spec)):
                     self.limit_sequence(len(number) if len(number) > 9 else int(number))

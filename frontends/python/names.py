@@ -95,8 +95,13 @@ class Lookup(Branches):
         """`thing.name`."""
         if isinstance(thing, ModuleType):
             if not hasattr(thing, name):
+                # Our modules are known by the names that programs import them by.
+                shown = thing.__name__.rpartition(".")[2]
+                shown = shown.removesuffix("_python") if thing.__name__.startswith("tileopt.") else shown
                 help = close_match(name, (n for n in dir(thing) if not n.startswith("_")))
-                raise self.fail("name/attribute", f"'{thing.__name__.rpartition('.')[2]}' has no '{name}'", help, node)
+                if shown == "tile":
+                    help = _TILE_HELP.get(name, help)
+                raise self.fail("name/attribute", f"'{shown}' has no '{name}'", help, node)
             return self.captured(getattr(thing, name), name, node)
         aggregate = is_record(thing) or (isinstance(thing, tuple) and hasattr(thing, "_fields"))
         if aggregate:
@@ -132,6 +137,8 @@ class Lookup(Branches):
 
 
 _KNOWN = (str, DType, Enum, ModuleType, FunctionType, MethodType, type, Value, Array, Closure, BoundMethod)
+_PRODUCT = "tile.mma(a, b) multiplies two tiles, tile.mma(a, b, acc) adds the product to a third"
+_TILE_HELP = {"dot": _PRODUCT, "matmul": _PRODUCT, "program_id": "tile.bid(axis) is the block's id"}
 _BUILTIN_HELP = {
     "sum": "tile.sum() adds the elements of a tile",
     "any": "tile.any() looks at the elements of a tile",

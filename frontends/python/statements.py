@@ -151,6 +151,10 @@ class Statements(Calls):
             thing = self.evaluate(target.value)
             self.at(target)
             help = "tiles do not change: make a new one with where()"
+            if isinstance(thing, tuple):
+                help = "lists and tuples do not change in a kernel: build a new one in place of it"
+                if self.track == "simt":
+                    help += ", or take an array in shared memory, simt.shared(...), whose elements are stored to"
             if isinstance(thing, Array):
                 help = f"write {self.track}.store({thing.name}, index, value)"
             return self.unsupported("assignment", f"an element of {name_of(thing)} cannot be assigned", help)

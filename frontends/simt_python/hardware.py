@@ -190,7 +190,11 @@ def _tcgen05_mma(
 
 def barrier_of(it: SimtInterpreter, barriers: Any, index: Any, what: str) -> tuple[Any, Any]:
     """An array of barriers in shared memory, and which of them."""
-    return it.threads.in_shared(it.memory(barriers, what), what), it.number(index, what)
+    made = it.threads.in_shared(it.memory(barriers, what), what)
+    if made.dtype.ir != DTYPES["i64"].ir or made.rank != 1:
+        help = "make it by simt.shared(n, simt.i64)"
+        raise it.mistyped("type/operand", f"{what} takes an array of i64 in shared memory, not {made}", help)
+    return made, it.number(index, what)
 
 
 def _tcgen05_commit(it: SimtInterpreter, barriers: Any, index: Any) -> object:

@@ -135,7 +135,19 @@ def cdiv(a: int, b: int) -> int:
 
 
 def compile(kernel: Any, target: Any = None, **given: object) -> CompiledKernel:
-    """The kernel for a target without launching it; the same as `kernel.compile(target, ...)`."""
+    """The kernel for a target without launching it; the same as `kernel.compile(target, ...)`.
+
+    Errors: `kernel/function` where `kernel` is none.
+    """
+    if not callable(getattr(kernel, "compile", None)):
+        from tileopt.dialects.diagnostics import CompileError, call_site, shown
+
+        raise CompileError(
+            "kernel/function",
+            f"compile() takes a kernel, not {shown(kernel)}",
+            location=call_site(),
+            help="make a kernel of a function by @tile.kernel or @simt.kernel",
+        )
     result: CompiledKernel = kernel.compile(target, **given)
     return result
 

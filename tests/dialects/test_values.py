@@ -223,6 +223,11 @@ def test_atoms_and_targets_by_name() -> None:
     with pytest.raises(TargetError, match="unknown target 'none-such'") as unknown:
         get_target("none-such")
     assert unknown.value.code == "target/unknown"
+    import tileopt.backends.targets  # noqa: F401  # importing it registers families of targets
+
+    with pytest.raises(TargetError) as unknown:
+        get_target("none-such")
+    assert unknown.value.help is not None and "model:NAME" in unknown.value.help
 
 
 def test_the_target_that_the_module_names() -> None:

@@ -31,6 +31,10 @@ PROGRAMS = {
         "a = tile.load(x, n, n)  #!", "type/index", ("one tuple", "tile.load(x, (i, j), (M, N))"), given=MATRIX
     ),
     "one index for a matrix": R("a = tile.load(x, n, 16)  #!", "type/rank", ("1 index for 'x'",), given=MATRIX),
+    "tiles of indices": R("a = tile.load(x, tile.arange(16), 16)  #!", "type/index", ("load_at()", "simt.kernel")),
+    "tile beyond 64 bits": R("a = tile.load(x, 2**61, 8)  #!", "type/constant-range", ("beyond 64 bits",)),
+    "no dot": R("a = tile.dot(x, x)  #!", "name/attribute", ("'tile' has no 'dot'", "tile.mma(a, b)")),
+    "f-string of a value": R("print(f'n={n}')  #!", "unsupported/f-string", ("tile.printf(",)),
     "missing shape": R("a = tile.load(x, n)  #!", "type/arguments", ("shape",)),
     "too many arguments": R(
         "a = tile.load(x, n, n, 64, 64)  #!", "type/arguments", ("the index is one tuple",), given=MATRIX

@@ -116,6 +116,23 @@ PROGRAMS = {
     "tile id along an axis": R("a = tile.num_blocks(0)  #!", "unsupported/call", ("simt.grid_dim(axis)",)),
     "tile id": R("a = tile.bid(0)  #!", "unsupported/call", ("simt.block_idx(axis)",)),
     "product of tiles": R("a = x[n] @ x[n]  #!", "unsupported/matmul", ("a loop",)),
+    "element of a list": R(
+        """
+        a = [0.0] * 4
+        a[n] = 1.0  #!
+        """,
+        "unsupported/assignment",
+        ("lists and tuples do not change", "simt.shared("),
+    ),
+    "store of another type": R("out[simt.thread_index()] = n  #!", "type/store", ("simt.f32(value)",)),
+    "barriers of 32 bits": R(
+        """
+        bars = simt.shared(4, simt.i32)
+        simt.mbarrier_init(bars, 0, 1)  #!
+        """,
+        "type/operand",
+        ("array of i64 in shared memory, not an i32 array", "simt.shared(n, simt.i64)"),
+    ),
     "format of too few": R("simt.printf('%d %d', n)  #!", "type/format", ("prints 2", "1 value is given")),
     "format of none": R("simt.printf('50 % q')  #!", "type/format", ("'%%'",)),
     "string for a number": R("simt.printf('%d', 'n')  #!", "type/format", ("'%d' does not print a string",)),
@@ -161,6 +178,7 @@ CONTRACTS = {
     "relation without sense": ("block=64, requires=['len(x) =']", "contract/syntax", "not an expression"),
     "relation of nothing": ("block=64, requires=['len(x)']", "contract/relation", "not a comparison"),
     "relation of or": ("block=64, requires=['n > 0 or n < 5']", "contract/relation", "not a comparison"),
+    "relation without an end": ("block=64, requires=['len(x) >= ']", "contract/syntax", "expression: invalid syntax\n"),
     "relation of a call": ("block=64, requires=['abs(n) > 0']", "contract/syntax", "abs(n)"),
     "relation of a fraction": ("block=64, requires=['n / 2 > 0']", "contract/syntax", "//"),
     "relation of a float": ("block=64, requires=['n > 0.5']", "contract/syntax", "0.5"),

@@ -74,6 +74,12 @@ def test_nothing_is_an_empty_pipeline(text: str) -> None:
         ("options{stage=1}", "option", (1, 9), "no such option"),
         ("options{stages=1 stages=2}", "option", (1, 18), "given twice"),
         ("cse,options{stages=many}", "option", (1, 5), "options of pass 'options'"),
+        (
+            "options{fast-math=maybe}",
+            "option",
+            (1, 9),
+            "'fast-math' of pass 'options' is true or false, not maybe",
+        ),
         ("options{stages}", "option", (1, 1), "options of pass 'options'"),
         ('options{label="a}', "syntax", (1, 15), "expected a value"),
     ],

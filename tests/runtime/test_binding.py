@@ -32,6 +32,7 @@ def out() -> Any:
         ((X,), {"n": 3}, "missing-argument", ["'out'"]),
         ((X, out(), 1, 1.0, 8, 9), {}, "too-many-arguments", ["takes 5", "6 are given"]),
         ((X, out(), 1), {"BLOCK": 3}, "unexpected-argument", ["'BLOCK'", "x, out, n"]),
+        ((X, out(), 1), {"num_warps": 4}, "unexpected-argument", ["'num_warps' is a hint", "with_hints(num_warps="]),
         ((X, out(), 1), {"n": 3}, "repeated-argument", ["'n'"]),
         ((X.astype(np.float16), out(), 1), {}, "argument-dtype", ["'x'", "f32", "f16"]),
         ((X[0], out(), 1), {}, "argument-rank", ["'x'", "rank 2", "(4,)"]),

@@ -250,6 +250,13 @@ def test_grids_that_are_none(launch: Any, grid: Any, code: str) -> None:
     assert error.value.code == code
 
 
+@pytest.mark.parametrize(("extent", "word"), [(4.0, "cdiv"), (lambda config: 4, "tuned"), ("4", "counts blocks")])
+def test_what_is_no_extent_is_helped_by_its_type(launch: Any, extent: Any, word: str) -> None:
+    with pytest.raises(LaunchError) as error:
+        launch(probe(), (extent,), words())
+    assert error.value.help is not None and word in error.value.help
+
+
 def test_a_grid_of_numpy_integers(launch: Any) -> None:
     out = np.zeros(6, np.int64)
     launch(FakeKernel((parameter("out", "inout"),), COUNT), (np.int32(2), np.int64(3)), out)

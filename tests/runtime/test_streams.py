@@ -29,6 +29,7 @@ def test_a_gpus_stream_is_refused_for_host_arrays(launch: Any) -> None:
         with pytest.raises(LaunchError) as error:
             launch(FakeKernel(KERNEL, COUNT), (4,), np.zeros(4, np.int64), stream=stream)
         assert error.value.code == "launch/stream"
+        assert ("is no stream" in error.value.message) == (stream != 7)
 
 
 def test_a_graph_replays_its_writes(launch: Any) -> None:
@@ -62,14 +63,31 @@ def test_misuse_of_graphs(launch: Any) -> None:
         graph.replay()
     with graph.capture(stream), pytest.raises(LaunchError, match="being captured"), tileopt.Graph().capture(stream):
         pass
-    with pytest.raises(LaunchError, match="captured already"), graph.capture(stream):
+    with pytest.raises(LaunchError, match="captured already") as again, graph.capture(stream):
         pass
+    other = tileopt.Graph()
+    with other.capture(stream), pytest.raises(LaunchError, match="graph is being captured") as nested:
+        with other.capture(tileopt.Stream("cpu")):
+            pass
+    for error in (again.value, nested.value):
+        assert error.help is not None
+        assert error.location is not None and error.location.file == __file__
     failed = tileopt.Graph()
     with pytest.raises(KeyError), failed.capture(stream):
         raise KeyError
     with pytest.raises(LaunchError, match="nothing was captured"):
         failed.replay()
     launch(FakeKernel(KERNEL, COUNT), (1,), np.zeros(4, np.int64), stream=stream)
+
+
+def test_no_event_and_no_kernel() -> None:
+    start = tileopt.Event("cpu")
+    start.record()
+    with pytest.raises(LaunchError, match="takes the later event, not 3"):
+        start.elapsed(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(tileopt.CompileError, match="takes a kernel, not 3") as error:
+        tileopt.compile(3, "sm_90a")
+    assert error.value.code == "kernel/function"
 
 
 def test_events_take_the_time() -> None:

@@ -108,7 +108,8 @@ WRONG = {
     "no shape": (RETURN_ALL, ["a=random", "b=iota"], "usage", "1 extents"),
     "another rank": (RETURN_ALL, ["a=random", "b=iota:5x5"], "usage", "1 extents"),
     "another shape": (RETURN_ALL, ["a=random:3x2", "b=iota:5", "c=ones", "d=ones"], "stream/argument", "shape (3, 2)"),
-    "no file": (RETURN_ALL, ["a=nothing.npy"], "io/read", "nothing.npy"),
+    "no file": (RETURN_ALL, ["a=nothing.npy"], "io/read", "cannot read 'nothing.npy' as an array: No such file"),
+    "a number for an array": (RETURN_ALL, ["a=-3.5"], "usage", "'-3.5' is a number, and the argument is !stream"),
     "an array for a number": (POWER, ["x=ones:64", "n=ones:3", "size=64", "a=1"], "usage", "no number"),
     "no program": (SCALE, [], "stream/no-program", "none"),
     "what does not verify": (
