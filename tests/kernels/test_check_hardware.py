@@ -144,7 +144,38 @@ def test_a_tile_that_a_copy_brings(waits: bool, meets: bool) -> None:
     np.testing.assert_allclose(result, x.astype(np.float64).sum(0), rtol=0, atol=1e-4)
     fresh = simt.kernel(block=64)(tile_sums.function)
     with pipeline(without=("verify-barriers",)):
-        finds("race/missing-barrier", tile_sums, lambda: fresh[1](x, result, waits, meets), "a bulk copy", "tile[")
+        finds(
+            "race/missing-barrier",
+            tile_sums,
+            lambda: fresh[1](x, result, waits, meets),
+            "a bulk copy",
+            "tile[",
+            "mbarrier_wait",
+        )
+
+
+@simt.kernel(block=64)
+def tile_leaves(x: simt.Slice["f32"], out: simt.DisjointSlice["f32", 2], WAITS: simt.Const[bool]):
+    tile = simt.shared((16, 64))
+    t = simt.thread_rank()
+    for row in range(16):
+        tile[row, t] = x[t]
+    simt.fence_proxy_async()
+    simt.barrier()
+    if t == 0:
+        simt.tma_store(tile, out, (16 * simt.block_idx(), 0))  # here
+        simt.tma_commit()
+        if WAITS:
+            simt.tma_wait(0)
+        tile[0, 0] = 0.0  # there
+
+
+def test_a_tile_that_a_copy_takes_away() -> None:
+    x, result = random(64), np.zeros((16, 64), np.float32)
+    tile_leaves[1](x, result, True)
+    np.testing.assert_array_equal(result, np.tile(x, (16, 1)))
+    with pipeline(without=("verify-barriers",)):
+        finds("race/missing-barrier", tile_leaves, lambda: tile_leaves[1](x, result, False), "tma_wait", "tile[0, 0]")
 
 
 # --- matrices ------------------------------------------------------------------------------------------------------

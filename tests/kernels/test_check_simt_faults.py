@@ -236,6 +236,27 @@ def written_by_the_first_block(out: simt.DisjointSlice["i32"]):
     out[simt.thread_index()] = s[t]  # here
 
 
+# --- reads of which nothing comes ----------------------------------------------------------------------------------
+
+
+@simt.kernel(block=64)
+def reads_for_nothing(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    s = simt.shared(64, "i32")
+    t = simt.thread_rank()
+    s[simt.i64(at[t])] = 1  # here
+    _ = s[simt.i64(at[t ^ 32])]  # there
+    out[simt.thread_index()] = 1
+
+
+@simt.kernel(block=64)
+def reads_twice(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    s = simt.shared(64, "i32")  # there
+    t = simt.thread_rank()
+    _ = s[simt.i64(at[t])]  # here
+    s[simt.i64(at[t])] = 1
+    out[simt.thread_index()] = s[simt.i64(at[t])]
+
+
 # --- out of bounds -------------------------------------------------------------------------------------------------
 
 
@@ -382,7 +403,7 @@ RACES: list[tuple[Any, Callable[[], None], tuple[str, ...]]] = [
     (
         within_a_warp,
         lambda: within_a_warp[1](REVERSED, out(64)),
-        ("thread (0, 0, 0) reads s[62], thread (1, 0, 0) writes it", "'s' is made here"),
+        ("thread (1, 0, 0) writes s[62], thread (0, 0, 0) reads it", "'s' is made here"),
     ),
     (only_the_warp_meets, lambda: only_the_warp_meets[1](REVERSED, out(64)), ("writes s[",)),
     (write_after_read, lambda: write_after_read[1](REVERSED, out(64)), (" reads", " writes ")),
@@ -505,6 +526,21 @@ def test_a_read_of_nothing(kernel: Any, start: Callable[[], None], words: tuple[
 def test_threads_that_do_not_meet(kernel: Any, start: Callable[[], None], words: tuple[str, ...]) -> None:
     with pipeline(without=("verify-barriers",)):
         finds("race/divergent-barrier", kernel, start, *words)
+
+
+def test_reads_of_which_nothing_comes() -> None:
+    finds("race/missing-barrier", reads_for_nothing, lambda: reads_for_nothing[1](REVERSED, out(64)))
+    finds("memory/uninitialised", reads_twice, lambda: reads_twice[1](REVERSED, out(64)))
+    copied = out(64)
+    with pytest.raises(tileopt.BoundsError):
+        reads_outside_for_nothing[1](REVERSED, copied)
+
+
+@simt.kernel(block=64)
+def reads_outside_for_nothing(at: simt.Slice["i32"], out: simt.DisjointSlice["i32"]):
+    i = simt.thread_index()
+    _ = at[i + simt.i64(at[0])]
+    out[i] = 1
 
 
 def test_outside_shared_memory() -> None:

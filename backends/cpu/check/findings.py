@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileopt.backends.cpu.check.effects import Kind
+from tileopt.backends.cpu.check.effects import TO_ARRAYS, Kind
 from tileopt.backends.cpu.check.expand import Expander
 from tileopt.backends.cpu.check.sites import Site
 from tileopt.dialects.diagnostics import CheckError, Location
@@ -82,7 +82,7 @@ class Reporter:
                 f"{self._who(a.thread)} {verbs[0]}, {self._who(b.thread)} {verbs[1]}, in block "
                 f"{self._block(a.block)}, with no barrier between"
             )
-            help = _race_help(a.site, b.site)
+            help = self._copy_help(a, b) or _race_help(a.site, b.site)
         notes: list[tuple[str, Location | None]] = [(f"the other access, by {self._full(a)}, is here", a.site.location)]
         return CheckError(
             "race/between-blocks" if across else "race/missing-barrier",
@@ -90,6 +90,22 @@ class Reporter:
             location=b.site.location,
             help=help,
             notes=[*notes, *_made(b.site)],
+        )
+
+    def _copy_help(self, *places: Place) -> str | None:
+        """What to do where one of the two is a bulk copy."""
+        threads = self.expander.trace.threads
+        copies = {place.thread - threads for place in places} - set(range(-threads, 0))
+        if not copies:
+            return None
+        if TO_ARRAYS in copies:
+            return (
+                "a copy to an array is under way until the thread that began it has waited by tma_wait: let it do so, "
+                "and the others meet it at a barrier after that"
+            )
+        return (
+            "a barrier does not wait for a bulk copy: wait by mbarrier_wait on the barrier that counts its bytes "
+            "before what it brings is touched, and begin the next one after all have met"
         )
 
     def _uninitialised(self, read: Place) -> CheckError:
