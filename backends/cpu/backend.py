@@ -48,7 +48,7 @@ class CpuBackend(TargetBackend):
     """LLVM IR for the CPU that runs the process; LLVM makes what vectors it has of ours.
 
     `coroutines`: makes each thread one even where phases would do. `modelled`: threads of which not all may come to a
-    meeting are run by the model, which tells.
+    meeting, or that may wait for each other by atomics, are run by the model, which tells.
     """
 
     name = "cpu"
@@ -87,8 +87,8 @@ class CpuBackend(TargetBackend):
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         plan = None if self.coroutines else plan_phases(kernel)
-        if requests.needed(kernel) or (self.modelled and plan is None):
-            emitter: CpuEmitter = requests.RequestEmitter(output, self, kernel)
+        if requests.needed(kernel) or (self.modelled and (plan is None or requests.spins(kernel))):
+            emitter: CpuEmitter = requests.ModelEmitter(output, self, kernel)
             emitter.block = "body"
             arguments = frame.define_arguments(emitter)
             emitter.emit_block(kernel.body.block)

@@ -45,10 +45,12 @@ from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import CLUSTER
 from tileopt.dialects.simt import Kernel
+from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
 from tileopt.dialects.simt_warp import SyncWarp
 from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import BufferType, ViewType
 
+YIELD = "yield"  # what a request asks for that only lets others go on
 FRAGMENTS = (gpu.MmaSync, gpu_wgmma.Wgmma)
 HARDWARE: tuple[type[Operation], ...] = (
     *FRAGMENTS,
@@ -68,6 +70,21 @@ def needed(kernel: Kernel) -> bool:
     return any(
         isinstance(op, HARDWARE) or (isinstance(op, simt.Barrier) and op.id is not None) for op in kernel.body.walk()
     )
+
+
+def spins(kernel: Kernel) -> bool:
+    """Whether threads may wait for each other by atomics in a loop."""
+    return any(map(_looks_again, kernel.body.walk()))
+
+
+def _looks_again(op: Operation) -> bool:
+    """An atomic in a `while` of which something is made: the loop may go on until another thread has written."""
+    if not isinstance(op, AtomicRmw | AtomicCas) or not op.result.uses.get_length():
+        return False
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, scf.WhileOp):
+        parent = parent.parent_op()
+    return parent is not None
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -103,7 +120,7 @@ def _memory(type_: BufferType | ViewType) -> dict[str, object]:
     return found
 
 
-def describe(op: Operation, **more: object) -> str:
+def describe(op: Operation, /, **more: object) -> str:
     """The description of an op's request."""
     place = location_of(op)
     properties = {n: _plain(a) for n, a in op.properties.items() if n not in ("operandSegmentSizes", "bounds")}
@@ -336,6 +353,19 @@ class RequestEmitter(CpuEmitter):
         if isinstance(op, EXCHANGES):
             self.line(f"store ptr {_string(self, _meeting(op))}, ptr %request, align 8")
         super().emit_op(op)
+
+
+class YieldingEmitter(CpuEmitter):
+    """To stand before others: atomics of a loop let the other threads go on first."""
+
+    def emit_op(self, op: Operation) -> None:
+        if _looks_again(op):
+            stop(self, describe(op, op=YIELD, operands=0))
+        super().emit_op(op)
+
+
+class ModelEmitter(YieldingEmitter, RequestEmitter):
+    """Writes a kernel for the model."""
 
 
 # --- the functions around the body -----------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class Recording(CpuEmitter):
         ]
 
 
-class RecordingRequests(Recording, requests.RequestEmitter):
+class RecordingRequests(requests.YieldingEmitter, Recording, requests.RequestEmitter):
     """The same of a kernel that the model of the hardware runs; it says where blocks begin and barriers open."""
 
 
@@ -156,7 +156,7 @@ class CheckBackend(CpuBackend):
     """See the module."""
 
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
-        modelled = requests.needed(kernel)
+        modelled = requests.needed(kernel) or requests.spins(kernel)
         if modelled and trace_of(kernel) is None:  # its indices are tested, and that is all
             super().emit_kernel(output, kernel)
             return

@@ -21,6 +21,8 @@ from tileopt.dialects.diagnostics import DeviceError, Location
 from tileopt.dialects.layout import WARP_SIZE
 
 GROUPS = {"warp": WARP_SIZE, "warpgroup": 4 * WARP_SIZE, "block": 1 << 30}
+_LOOKS = frozenset({"yield", "gpu.mbarrier_try_wait"})  # by which a thread in a loop waits for others
+MOST_LOOKS = 1_000_000  # of all threads together while none does anything else: some seconds
 _MOST_NAMED = 4  # threads that the error of a launch that hangs names
 
 
@@ -110,10 +112,15 @@ class Machine:
             for block in cluster:
                 for rank in range(self.facts["threads"]):
                     self._begin(block, rank, grid)
+            looks = 0
             while any(not t.ended for block in cluster for t in block.threads):
                 moving = any(block.transfers for block in cluster)
                 ready = self._serve()
                 if not ready and not moving:
+                    raise self._hangs(cluster)
+                only = not moving and all(t.waits is not None and t.waits.op in _LOOKS for t in ready)
+                looks = looks + len(ready) if only else 0
+                if looks > MOST_LOOKS:
                     raise self._hangs(cluster)
                 for thread in ready:
                     self._enter(thread.block)

@@ -43,6 +43,7 @@ def _barrier_id(asked: Description) -> object:
 
 
 MODELS = {
+    "yield": Model(_meet),
     "simt.barrier": Model(_meet, "block", key=_barrier_id),
     "simt.sync_warp": Model(_meet, "warp", key=lambda asked: asked.op),
     "gpu.cluster_arrive": Model(_meet),
