@@ -85,6 +85,12 @@ def test_print_as_python_does(capsys: Any) -> None:
     assert capsys.readouterr().out == "a 1 0.5 4294967295 True 2.5\n50%-1e+10;\n"
 
 
+def test_bools_print_as_numbers_unless_they_are_known(capsys: Any) -> None:
+    k = simt_kernel("print(x[0] > 0, x[0] < 0, True, not True)", "x: simt.Slice['f64']", "block=1")
+    k[1](np.ones(1))
+    assert lines(capsys.readouterr) == ["1 0 True False"]
+
+
 def test_a_block_of_tiles_prints_once(capsys: Any) -> None:
     @tile.kernel
     def k(x: tile.In, out: tile.Out):
