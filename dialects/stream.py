@@ -2,8 +2,8 @@
 
 A buffer has one owner. A launch *borrows* a buffer that its kernel only reads, *owns* one that it writes (exclusively,
 until the launch is over; then it is the program's again), or is given it for good (*move*). Work on one stream runs in
-order; work on two streams runs in any order, unless an event or a synchronisation orders it. `verify-ownership` holds
-programs to that.
+order; work on two streams runs in any order, unless an event or a synchronisation orders it. A graph is work that was
+captured; a replay is that work at its place in a stream. `verify-ownership` holds programs to that.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
     ArrayAttr,
     FunctionType,
+    IndexType,
     IntAttr,
+    IntegerType,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
     i64,
 )
 from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, BlockArgument, Dialect, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -41,6 +44,7 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
+    ConstantLike,
     HasParent,
     IsolatedFromAbove,
     IsTerminator,
@@ -48,6 +52,7 @@ from xdsl.traits import (
     MemoryFreeEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
+    NoTerminator,
     SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -135,7 +140,14 @@ class EventType(ParametrizedAttribute, TypeAttribute):
     name = "stream.event"
 
 
-BUFFER, STREAM, EVENT = BaseAttr(BufferType), eq(StreamType()), eq(EventType())
+@irdl_attr_definition
+class GraphType(ParametrizedAttribute, TypeAttribute):
+    """`!stream.graph`: work that was captured, to be run any number of times."""
+
+    name = "stream.graph"
+
+
+BUFFER, STREAM, EVENT, GRAPH = BaseAttr(BufferType), eq(StreamType()), eq(EventType()), eq(GraphType())
 
 
 def owned_buffer(value: SSAValue, what: str) -> None:
@@ -199,6 +211,8 @@ class Return(IRDLOperation):
 
     def verify_(self) -> None:
         for value in self.values:
+            if not isinstance(value.type, BufferType):
+                raise VerifyException(f"a program returns buffers, not {value.type}")
             owned_buffer(value, "a return")
 
 
@@ -373,6 +387,101 @@ class Launch(IRDLOperation):
         printer.print_string(")")
 
 
-StreamOps: list[type[Operation]] = [Program, Return, Create, Alloc, Free, Copy, Record, Wait, Sync, Launch]
+@irdl_op_definition
+class Graph(IRDLOperation):
+    """`stream.graph on %q (%a = %x : type, %n = %m : i64) { ... }`: captures the work of a stream without running it.
 
-Stream = Dialect("stream", StreamOps, [BufferType, StreamType, EventType])
+    The body's arguments are that stream and names for buffers and numbers of the program. The buffers stay the
+    program's: what the graph does with them is done by each replay.
+    """
+
+    name = "stream.graph"
+    arguments = var_operand_def()
+    result = result_def(GRAPH)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), MemoryAllocEffect())
+
+    @property
+    def work(self) -> list[Launch | Copy]:
+        """The launches and copies in their order."""
+        return [op for op in self.body.block.ops if isinstance(op, Launch | Copy)]
+
+    def outside(self, value: SSAValue) -> SSAValue:
+        """What a buffer or a number of the body is in the program: of a constant of the body, itself."""
+        return self.arguments[value.index - 1] if isinstance(value, BlockArgument) else value
+
+    def verify_(self) -> None:
+        if self.body.block.arg_types != (StreamType(), *self.arguments.types):
+            raise VerifyException("the arguments of a graph's body are a stream and what the graph takes")
+        seen: set[SSAValue] = set()
+        for value in self.arguments:
+            if not isinstance(value.type, BufferType | IntegerType | IndexType | AnyFloat):
+                raise VerifyException(f"a graph takes buffers and numbers, not {value.type}")
+            if isinstance(value.type, BufferType) and value in seen:
+                raise VerifyException("a graph takes each buffer once: two names would hide that they are one")
+            seen.add(value)
+        for op in self.body.block.ops:
+            if not isinstance(op, Launch | Copy) and not op.has_trait(ConstantLike):
+                raise VerifyException(f"a graph has launches, copies and constants, not '{op.name}'")
+            if isinstance(op, Launch) and any(word.data == Mode.MOVE for word in op.modes.data):
+                raise VerifyException("a graph that moves a buffer could be replayed once only: use 'own'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        parser.parse_characters("on")
+        queue = parser.parse_argument(expect_type=False).resolve(StreamType())
+
+        def argument() -> tuple[Parser.Argument, SSAValue]:
+            name = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            value = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            type_ = parser.parse_type()
+            return name.resolve(type_), parser.resolve_operand(value, type_)
+
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region([queue, *(name for name, _ in pairs)])
+        return cls.build(
+            operands=[[value for _, value in pairs]],
+            result_types=[GraphType()],
+            regions=[body],
+            attributes=dict(attributes.data) if attributes is not None else {},
+        )
+
+    def print(self, printer: Printer) -> None:
+        queue, *names = self.body.block.args
+        printer.print_string(" on ")
+        printer.print_ssa_value(queue)
+        printer.print_string(" (")
+
+        def argument(pair: tuple[SSAValue, SSAValue]) -> None:
+            printer.print_ssa_value(pair[0])
+            printer.print_string(" = ")
+            printer.print_ssa_value(pair[1])
+            printer.print_string(" : ")
+            printer.print_attribute(pair[1].type)
+
+        printer.print_list(zip(names, self.arguments, strict=True), argument)
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+@irdl_op_definition
+class Replay(IRDLOperation):
+    """Runs the work of a graph once more, in the order of a stream."""
+
+    name = "stream.replay"
+    graph = operand_def(GRAPH)
+    stream = operand_def(STREAM)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$graph `on` $stream attr-dict"
+
+
+StreamOps: list[type[Operation]] = [
+    Program, Return, Create, Alloc, Free, Copy, Record, Wait, Sync, Launch, Graph, Replay,
+]  # fmt: skip
+
+Stream = Dialect("stream", StreamOps, [BufferType, StreamType, EventType, GraphType])

@@ -1,8 +1,8 @@
 """Noted launches as a host program of the stream dialect: arrays become buffers, and launches, streams, events ops.
 
 An array that a launch writes becomes an owned argument, which the program returns; one that is only read, a borrowed
-argument. Scalars and grids become constants. A buffer is a whole row-major array of a known shape: what is strided, or
-shares a part of its memory with another array, cannot be said.
+argument. Scalars and grids become constants. Captured launches become a graph and one replay. A buffer is a whole
+row-major array of a known shape: what is strided, or shares a part of its memory with another array, cannot be said.
 """
 
 from __future__ import annotations
@@ -34,17 +34,22 @@ from tileopt.dialects import stream
 from tileopt.dialects.diagnostics import Location, UnsupportedError, fileloc
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.stream import BufferType, EventType, Holding, Mode, StreamType
+from tileopt.dialects.stream import BufferType, EventType, GraphType, Holding, Mode, StreamType
 
 
-def module_of(steps: Sequence[Step]) -> ModuleOp:
-    """A module with the kernels of the steps and `stream.program @main`. Raises UnsupportedError (`stream/layout`)."""
+def module_of(steps: Sequence[Step], captured: bool = False) -> ModuleOp:
+    """A module with the kernels of the steps and `stream.program @main`. Raises UnsupportedError (`stream/layout`).
+
+    `captured`: the steps are those of one queue, and the program runs their launches as a graph.
+    """
     launches = [s for s in steps if isinstance(s, Launched)]
     buffers = _Buffers([(a, s.place) for s in launches for a in s.arguments if isinstance(a, ArrayArgument)])
     kernels = _Kernels()
     body = _Body(buffers, kernels)
-    for step in steps:
+    for step in launches if captured else steps:  # events of one queue say nothing that its order does not
         body.add(step)
+    if captured and launches:
+        body.capture()
     return ModuleOp([*kernels.ops, body.program()])
 
 
@@ -166,6 +171,22 @@ class _Body:
         for op in self._ops(step):
             op.location = place
             self.ops.append(op)
+
+    def capture(self) -> None:
+        """Puts the launches, which are of one stream, into a graph, and replays it on that stream."""
+        (queue,) = self.streams.values()
+        arguments = list(self.values.values())
+        body = Block(arg_types=[v.type for v in (queue, *arguments)])
+        names: dict[SSAValue, SSAValue] = dict(zip((queue, *arguments), body.args, strict=True))
+        for value, name in names.items():
+            name.name_hint = value.name_hint
+        for op in self.ops:
+            op.operands = [names.get(v, v) for v in op.operands]
+        body.add_ops([*(v.owner for v in self.constants.values() if isinstance(v.owner, Operation)), *self.ops])
+        graph = stream.Graph.build(operands=[arguments], result_types=[GraphType()], regions=[Region(body)])
+        graph.result.name_hint = "graph"
+        self.head = [op for op in self.head if op.parent is None]
+        self.ops = [graph, stream.Replay.build(operands=[graph.result, queue])]
 
     def program(self) -> stream.Program:
         """The whole program."""

@@ -155,8 +155,19 @@ class _Runner:
                 self.values[op.stream].synchronize()
             case stream.Launch():
                 self.launch(op)
+            case stream.Graph():
+                self.values[op.result] = op  # each replay looks up what the graph took: it is still the program's
+            case stream.Replay():
+                self.replay(self.values[op.graph], self.values[op.stream])
             case _:
                 raise NotImplementedError(op.name)
+
+    def replay(self, graph: stream.Graph, queue: Stream) -> None:
+        names = graph.body.block.args
+        self.set(names, [queue, *self.get(graph.arguments)])
+        self.block(graph.body.block)
+        for name in names:
+            del self.values[name]  # an array that the program frees later must not live on under this name
 
     def alloc(self, op: stream.Alloc) -> Any:
         type_ = op.result.type

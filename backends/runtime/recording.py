@@ -79,9 +79,10 @@ class Recording:
     The arrays of its launches stay alive as long as it does.
     """
 
-    def __init__(self, queue: Queue | None = None) -> None:
+    def __init__(self, queue: Queue | None = None, captured: bool = False) -> None:
         self.steps: list[Step] = []
         self._queue = queue
+        self._captured = captured
         self._kept: list[Any] = []
 
     def ir(self) -> str:
@@ -95,7 +96,7 @@ class Recording:
         """The same as IR in memory, each op placed at its line of Python."""
         from tileopt.backends.runtime.host_ir import module_of
 
-        return module_of(self.steps)
+        return module_of(self.steps, self._captured)
 
     def __enter__(self) -> Recording:
         global noting

@@ -256,7 +256,7 @@ class Graph:
         if on_gpu:
             queues.begin_capture(stream.device, stream.handle)
         stream.graph, self._capturing = self, True
-        self._recording = recording.Recording(queue_of(stream))
+        self._recording = recording.Recording(queue_of(stream), captured=True)
         try:
             with stream, self._recording:
                 yield self
@@ -275,7 +275,8 @@ class Graph:
         self._stream = stream
 
     def ir(self) -> str:
-        """The captured launches as a module of the stream dialect: see `tileopt.Recording.ir`."""
+        """The captured launches as a module of the stream dialect, whose program captures them in a `stream.graph` and
+        replays it once: see `tileopt.Recording.ir`."""
         return self._recording.ir()
 
     def add(self, call: Callable[[], None]) -> None:

@@ -2,7 +2,8 @@
 
 A program is run on abstract states, one a path (see `HostState`): who owns each buffer, what has touched it, and for
 each stream which work of the others is known to be over when its next work begins (a vector clock). A loop is run as
-often as a buffer can go round through the values that it carries, and twice more.
+often as a buffer can go round through the values that it carries, and twice more. A replay is one piece of work that
+touches what the launches and copies of its graph do; the graph is the value's definition, so states know none.
 """
 
 from __future__ import annotations
@@ -63,8 +64,11 @@ class _Checker:
                 return self.branch(op, states)
             case scf.ForOp() | scf.WhileOp():
                 return self.loop(op, states)
-            case stream.Launch():
-                self.check_launch(op)
+            case stream.Launch() | stream.Copy():
+                self.check_work(op)
+            case stream.Graph():
+                for work in op.work:
+                    self.check_work(work)
             case _ if op.regions:
                 if any(inner.name.startswith("stream.") for inner in op.walk()):
                     raise UnsupportedError(
@@ -91,9 +95,13 @@ class _Checker:
                 state.touch(op, op.stream, [(op.buffer, True)])
                 state.give(op.buffer, op, "freed")
             case stream.Copy():
-                if op.source is op.target:
-                    raise _aliased(op, op.source)
-                state.touch(op, op.stream, [(op.source, False), (op.target, True)])
+                state.touch(op, op.stream, _touched(op))
+            case stream.Graph():
+                for value in op.arguments:
+                    if isinstance(value.type, BufferType):
+                        state.use(value, op)
+            case stream.Replay():
+                state.touch(op, op.stream, _touched_by_graph(_captured(op)))
             case stream.Record():
                 state.record(op.stream, op.result)
             case stream.Wait():
@@ -101,9 +109,8 @@ class _Checker:
             case stream.Sync():
                 state.sync(op.stream)
             case stream.Launch():
-                taken = list(_taken(op))
-                state.touch(op, op.stream, [(value, mode is not Mode.BORROW) for mode, value in taken])
-                for mode, value in taken:
+                state.touch(op, op.stream, _touched(op))
+                for mode, value in _taken(op):
                     if mode is Mode.MOVE:
                         state.give(value, op, "moved")
             case stream.Return():
@@ -170,6 +177,13 @@ class _Checker:
             )
         state.rename(pairs, op)
 
+    def check_work(self, op: stream.Launch | stream.Copy) -> None:
+        """Verifies a launch or a copy without regard to what came before it."""
+        if isinstance(op, stream.Launch):
+            self.check_launch(op)
+        elif op.source is op.target:
+            raise _aliased(op, op.source)
+
     def check_launch(self, op: stream.Launch) -> None:
         """Verifies a launch against its kernel, and that no buffer is taken twice where one of the times writes."""
         name = op.kernel.root_reference.data
@@ -196,6 +210,36 @@ def _taken(op: stream.Launch) -> Iterator[tuple[Mode, SSAValue]]:
     for index, value in enumerate(op.arguments):
         if op.mode(index) is not Mode.VALUE:
             yield op.mode(index), value
+
+
+def _touched(op: stream.Launch | stream.Copy) -> list[tuple[SSAValue, bool]]:
+    """The buffers that it reads or writes, and whether it writes them."""
+    if isinstance(op, stream.Copy):
+        return [(op.source, False), (op.target, True)]
+    return [(value, mode is not Mode.BORROW) for mode, value in _taken(op)]
+
+
+def _touched_by_graph(graph: stream.Graph) -> list[tuple[SSAValue, bool]]:
+    """The program's buffers that a replay reads or writes, each once."""
+    writes: dict[SSAValue, bool] = {}
+    for work in graph.work:
+        for name, written in _touched(work):
+            value = graph.outside(name)
+            writes[value] = writes.get(value, False) or written
+    return list(writes.items())
+
+
+def _captured(op: stream.Replay) -> stream.Graph:
+    """The graph that is replayed, which must be known."""
+    graph = op.graph.owner
+    if isinstance(graph, stream.Graph):
+        return graph
+    raise UnsupportedError(
+        "stream/carried-stream",
+        "a graph cannot be carried by a loop, chosen by a branch or given to the program",
+        location=location_of(op),
+        help="capture it before, and replay that value",
+    )
 
 
 def _aliased(op: Operation, value: SSAValue) -> OwnershipError:
@@ -229,7 +273,8 @@ def _check_signature(op: stream.Launch, kernel: KernelOp) -> None:
 
 def _check_grid(op: stream.Launch, kernel: KernelOp) -> None:
     for axis in unused_axes(kernel):
-        extent = op.grid[axis].owner
+        graph = op.parent_op()
+        extent = (graph.outside(op.grid[axis]) if isinstance(graph, stream.Graph) else op.grid[axis]).owner
         value = extent.properties.get("value") if isinstance(extent, arith.ConstantOp) else None
         if value is not None and isinstance(value, IntegerAttr) and value.value.data > 1:
             raise OwnershipError(

@@ -109,6 +109,7 @@ def test_a_graph_is_dumped_and_runs_as_it_replays(unchecked: None) -> None:
     y[:] = 1
     text = graph.ir()
     assert text.count("stream.launch") == 2 and text.count("tile.kernel @mix") == 2
+    assert text.count("stream.graph") == text.count("stream.replay") == 1
     (result,) = run_again(text, [x, y])
     graph.replay()
     assert np.array_equal(result, y)

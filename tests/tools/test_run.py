@@ -77,6 +77,49 @@ def test_a_program_with_a_loop_a_branch_and_two_streams(n: int, tmp_path: Path) 
     assert np.allclose(np.load(file), x.astype(np.float64) * 0.75**n, rtol=1e-5)
 
 
+# Each replay computes y = x * a and then x = y: the powers of a, replayed on two streams in turn.
+REPLAYED = (
+    SCALE
+    + """
+stream.program @main(%x: !stream.buffer<?xf32, owned>, %n: i64, %size: i64, %a: f32) -> !stream.buffer<?xf32, owned> {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %tile = arith.constant 64 : i64
+  %g = arith.ceildivsi %size, %tile : i64
+  %s = stream.create
+  %t = stream.create
+  %y = stream.alloc(%size) on %s : !stream.buffer<?xf32, owned>
+  %graph = stream.graph on %q (%in = %x : !stream.buffer<?xf32, owned>, %out = %y : !stream.buffer<?xf32, owned>, %blocks = %g : i64, %by = %a : f32) {
+    %single = arith.constant 1 : i64
+    stream.launch @scale grid(%blocks, %single, %single) on %q (borrow %in, own %out, %by) : (!stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>, f32)
+    stream.copy %out to %in on %q : !stream.buffer<?xf32, owned>, !stream.buffer<?xf32, owned>
+  }
+  scf.for %i = %zero to %n step %one : i64 {
+    stream.replay %graph on %s
+    %done = stream.record %s
+    stream.wait %t, %done
+    stream.replay %graph on %t
+    %back = stream.record %t
+    stream.wait %s, %back
+  }
+  stream.free %y on %s : !stream.buffer<?xf32, owned>
+  stream.return %x : !stream.buffer<?xf32, owned>
+}
+"""  # noqa: E501
+)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_graph_runs_at_each_replay_and_not_before(n: int, tmp_path: Path) -> None:
+    x = np.random.default_rng().random(333 + n).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    given = [f"x={tmp_path / 'x.npy'}", f"n={n}", f"size={len(x)}", "a=0.75"]
+    file = tmp_path / "y.npy"
+    code, data, err = run(REPLAYED, *(f for g in given for f in ("--arg", g)), "-o", file)
+    assert (code, data, err) == (0, b"", "")
+    assert np.allclose(np.load(file), x.astype(np.float64) * 0.75 ** (2 * n), rtol=1e-5)
+
+
 RETURN_ALL = """
 stream.program @main(%a: !stream.buffer<2x3xf32, owned>, %b: !stream.buffer<?xi32, owned>, %c: !stream.buffer<2xi1, owned>, %d: !stream.buffer<f64, owned>) -> (!stream.buffer<2x3xf32, owned>, !stream.buffer<?xi32, owned>, !stream.buffer<2xi1, owned>, !stream.buffer<f64, owned>) {
   stream.return %a, %b, %c, %d : !stream.buffer<2x3xf32, owned>, !stream.buffer<?xi32, owned>, !stream.buffer<2xi1, owned>, !stream.buffer<f64, owned>

@@ -40,6 +40,26 @@ stream.program @all(%x: !stream.buffer<?x4xf32, borrowed>, %y: !stream.buffer<?x
   // CHECK-NEXT: stream.free %c on %s : !stream.buffer<8xf16, owned>
   // GENERIC: "stream.free"(%c, %s) : (!stream.buffer<8xf16, owned>, !stream.stream) -> ()
   stream.free %c on %s : !stream.buffer<8xf16, owned>
+  // CHECK-NEXT: %g = stream.graph on %q (%from = %x : !stream.buffer<?x4xf32, borrowed>, %into = %y : !stream.buffer<?x4xf32, owned>, %m = %n : i64) {
+  // GENERIC: %g = "stream.graph"(%x, %y, %n) ({
+  // GENERIC-NEXT: ^bb0(%q: !stream.stream, %from: !stream.buffer<?x4xf32, borrowed>, %into: !stream.buffer<?x4xf32, owned>, %m: i64):
+  %g = stream.graph on %q (%from = %x : !stream.buffer<?x4xf32, borrowed>, %into = %y : !stream.buffer<?x4xf32, owned>, %m = %n : i64) {
+    // CHECK-NEXT: %one = arith.constant 1 : i64
+    %one = arith.constant 1 : i64
+    // CHECK-NEXT: stream.copy %from to %into on %q : !stream.buffer<?x4xf32, borrowed>, !stream.buffer<?x4xf32, owned>
+    stream.copy %from to %into on %q : !stream.buffer<?x4xf32, borrowed>, !stream.buffer<?x4xf32, owned>
+    // CHECK-NEXT: stream.launch @k grid(%m, %one, %one) on %q (borrow %from, own %into) : (!stream.buffer<?x4xf32, borrowed>, !stream.buffer<?x4xf32, owned>)
+    stream.launch @k grid(%m, %one, %one) on %q (borrow %from, own %into) : (!stream.buffer<?x4xf32, borrowed>, !stream.buffer<?x4xf32, owned>)
+  // CHECK-NEXT: }
+  // GENERIC: }) : (!stream.buffer<?x4xf32, borrowed>, !stream.buffer<?x4xf32, owned>, i64) -> !stream.graph
+  }
+  // CHECK-NEXT: %h = stream.graph on %r () attributes {hint = 1 : i64} {
+  // CHECK-NEXT: }
+  %h = stream.graph on %r () attributes {hint = 1 : i64} {
+  }
+  // CHECK-NEXT: stream.replay %g on %s
+  // GENERIC: "stream.replay"(%g, %s) : (!stream.graph, !stream.stream) -> ()
+  stream.replay %g on %s
   // CHECK-NEXT: stream.return %y : !stream.buffer<?x4xf32, owned>
   stream.return %y : !stream.buffer<?x4xf32, owned>
 }

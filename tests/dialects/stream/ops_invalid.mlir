@@ -83,6 +83,13 @@ stream.program @f(%b: !stream.buffer<4xf32, borrowed>) -> !stream.buffer<4xf32, 
 
 // -----
 
+stream.program @f(%n: i64) {
+  // expected-error@+1 {{a program returns buffers, not i64}}
+  stream.return %n : i64
+}
+
+// -----
+
 // expected-error@+1 {{the body's arguments differ from the program's type}}
 "stream.program"() <{sym_name = "f", function_type = (i64) -> ()}> ({
   stream.return
@@ -104,3 +111,49 @@ stream.program @f() {
 
 // expected-error@+1 {{is not an element type}}
 %b = "test.op"() : () -> !stream.buffer<4xi7, owned>
+
+// -----
+
+%a = "test.op"() : () -> !stream.buffer<4xf32, owned>
+// expected-error@+1 {{the arguments of a graph's body are a stream and what the graph takes}}
+%g = "stream.graph"(%a) ({
+^bb0(%q: !stream.stream, %b: !stream.buffer<4xf32, borrowed>):
+}) : (!stream.buffer<4xf32, owned>) -> !stream.graph
+
+// -----
+
+%s = "test.op"() : () -> !stream.stream
+// expected-error@+1 {{a graph takes buffers and numbers, not !stream.stream}}
+%g = stream.graph on %q (%t = %s : !stream.stream) {
+}
+
+// -----
+
+%a = "test.op"() : () -> !stream.buffer<4xf32, owned>
+// expected-error@+1 {{a graph takes each buffer once: two names would hide that they are one}}
+%g = stream.graph on %q (%b = %a : !stream.buffer<4xf32, owned>, %c = %a : !stream.buffer<4xf32, owned>) {
+}
+
+// -----
+
+%a = "test.op"() : () -> !stream.buffer<4xf32, owned>
+// expected-error@+1 {{a graph has launches, copies and constants, not 'stream.free'}}
+%g = stream.graph on %q (%b = %a : !stream.buffer<4xf32, owned>) {
+  stream.free %b on %q : !stream.buffer<4xf32, owned>
+}
+
+// -----
+
+%a, %n = "test.op"() : () -> (!stream.buffer<4xf32, owned>, i64)
+// expected-error@+1 {{a graph that moves a buffer could be replayed once only: use 'own'}}
+%g = stream.graph on %q (%b = %a : !stream.buffer<4xf32, owned>, %m = %n : i64) {
+  stream.launch @k grid(%m, %m, %m) on %q (move %b) : (!stream.buffer<4xf32, owned>)
+}
+
+// -----
+
+%s, %a, %b = "test.op"() : () -> (!stream.stream, !stream.buffer<4xf32, owned>, !stream.buffer<4xf32, owned>)
+// expected-error@+1 {{Operation using value defined out of its IsolatedFromAbove parent: Copy(stream.copy %c to %d on %s}}
+%g = stream.graph on %q (%c = %a : !stream.buffer<4xf32, owned>, %d = %b : !stream.buffer<4xf32, owned>) {
+  stream.copy %c to %d on %s : !stream.buffer<4xf32, owned>, !stream.buffer<4xf32, owned>
+}

@@ -1,0 +1,31 @@
+// RUN: tileopt %s -p verify-ownership | filecheck %s
+
+// A graph, replayed in a loop, and on a second stream after an event; then its buffer is freed.
+tile.kernel @scale(%x: !tile.view<?xf32, shared> {tile.name = "x"}, %out: !tile.view<?xf32, owned> {tile.name = "out"}) {
+  %b = tile.bid {axis = 0}
+  %c = arith.constant 64 : i64
+  %o = arith.muli %b, %c : i64
+  %t = tile.load %x[%o] : !tile.view<?xf32, shared> -> tensor<64xf32>
+  tile.store %t, %out[%o] : tensor<64xf32>, !tile.view<?xf32, owned>
+  tile.return
+}
+// CHECK: stream.program @main
+stream.program @main(%x: !stream.buffer<?xf32, borrowed>, %g: i64, %k: i64) {
+  %s = stream.create
+  %t = stream.create
+  %zero = arith.constant 0 : i64
+  %unit = arith.constant 1 : i64
+  %a = stream.alloc(%g) on %s : !stream.buffer<?xf32, owned>
+  %graph = stream.graph on %q (%from = %x : !stream.buffer<?xf32, borrowed>, %into = %a : !stream.buffer<?xf32, owned>, %n = %g : i64) {
+    %one = arith.constant 1 : i64
+    stream.launch @scale grid(%n, %one, %one) on %q (borrow %from, own %into) : (!stream.buffer<?xf32, borrowed>, !stream.buffer<?xf32, owned>)
+  }
+  scf.for %i = %zero to %k step %unit : i64 {
+    stream.replay %graph on %s
+  }
+  %e = stream.record %s
+  stream.wait %t, %e
+  stream.replay %graph on %t
+  stream.free %a on %t : !stream.buffer<?xf32, owned>
+  stream.return
+}
