@@ -19,10 +19,10 @@ _count = itertools.count()
 HEADER = "from __future__ import annotations\nimport math\nfrom tileopt import simt, tile\n"
 
 
-def module(text: str) -> dict[str, Any]:
-    """The names that a module of this text defines; its source can be read as that of a file."""
+def module(text: str, name: str = "") -> dict[str, Any]:
+    """The names that a module of this text defines; its source can be read as that of a file, by default a new one."""
     source = HEADER + textwrap.dedent(text)
-    name = f"<test {next(_count)}>"
+    name = name or f"<test {next(_count)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     made = types.ModuleType(name)
     sys.modules[name] = made  # dataclasses look their module up

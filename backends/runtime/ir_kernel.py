@@ -27,14 +27,15 @@ class IrKernel:
         self.op = op
         self.name = op.sym_name.data
         self.parameters = tuple(_parameter(op, i) for i in range(len(op.function_type.inputs.data)))
-        self._digest = hashlib.sha256(str(op).encode()).hexdigest()
+        places = "\n".join(str(location_of(inner)) for inner in op.walk())
+        self._digest = hashlib.sha256(f"{op}\n{places}".encode()).hexdigest()
 
     @property
     def location(self) -> Location | None:
         return location_of(self.op)
 
     def fingerprint(self) -> str:
-        """The digest of its text."""
+        """The digest of its text and of the places that its ops came from, which failed checks and reports name."""
         return self._digest
 
     def build(self, signature: Signature) -> ModuleOp:

@@ -1,10 +1,11 @@
 """Whether a kernel is still the same program: its source, its helpers' and the constants that they captured.
 
-A fingerprint covers the source text of the kernel and of every Python function that it can reach by name, and the value
-of every global, captured variable, default and module attribute that these name. It is worked out once. Later calls
-only look whether each name still stands for the very same object (`is`), and each function still has the same code; if
-one does not, all is worked out again. So a constant that is rebound is noticed, as is an edited helper that was
-reloaded; an object that was changed in place is not, and kernels capture only what cannot be.
+A fingerprint covers the source text of the kernel and of every Python function that it can reach by name, where they
+stand (what is compiled tells of places: failed checks, reports), and the value of every global, captured variable,
+default and module attribute that these name. It is worked out once. Later calls only look whether each name still
+stands for the very same object (`is`), and each function still has the same code; if one does not, all is worked out
+again. So a constant that is rebound is noticed, as is an edited helper that was reloaded; an object that was changed in
+place is not, and kernels capture only what cannot be.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class Captures:
         seen.add(id(function))
         self._codes.append((function, code, function.__defaults__))
         source = source_of(function)
+        yield f"{source.file}:{source.first_line}"  # errors and reports name places
         yield source.text
         yield repr([_describe(d) for d in function.__defaults__ or ()])
         yield repr({k: _describe(v) for k, v in (function.__kwdefaults__ or {}).items()})

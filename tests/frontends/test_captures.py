@@ -29,13 +29,20 @@ def k(x: tile.In, out: tile.Out):
 """
 
 
-def fingerprint(text: str) -> str:
-    result: str = module(text)["k"].fingerprint()
+def fingerprint(text: str, file: str = "<test of captures>") -> str:
+    result: str = module(text, file)["k"].fingerprint()
     return result
 
 
 def test_the_same_source_has_the_same_fingerprint() -> None:
     assert fingerprint(TEXT) == fingerprint(TEXT)
+
+
+def test_where_it_stands_counts() -> None:
+    assert fingerprint(TEXT) != fingerprint(TEXT, "<another file>")
+    assert fingerprint(TEXT) != fingerprint("\n" + TEXT)
+    moved_helper = TEXT.replace("def inner", "\ndef inner", 1).replace("\n\n@tile", "\n@tile")
+    assert fingerprint(TEXT) != fingerprint(moved_helper)
 
 
 @pytest.mark.parametrize(

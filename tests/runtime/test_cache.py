@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from python_kernels import module
 from runtime.fakes import COUNT, FakeKernel, parameter
 
 from tileopt.backends.runtime import cache, specialise
 from tileopt.backends.runtime.artifact import Artifact
 from tileopt.backends.runtime.constants import stable_text
+from tileopt.dialects.diagnostics import BoundsError
 
 KERNEL = (parameter("out", "inout"), parameter("K", "const", default=1))
 
@@ -37,6 +39,25 @@ def test_a_second_process_finds_the_code(launch: Any, own_cache: Path) -> None:
     run(launch, first)
     run(launch, second)
     assert (len(first.builds), len(second.builds), len(entries(own_cache))) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("before", ["", "# moved down a line\n"])
+def test_errors_of_code_from_the_disk_name_their_own_kernel(own_cache: Path, before: str) -> None:
+    text = """
+    @simt.kernel(block=64)
+    def k(x: simt.Slice, out: simt.DisjointSlice):
+        i = simt.thread_index()
+        if i < len(out):
+            out[i] = x[i]
+    """
+    first = module(text)["k"]
+    second = module(before + textwrap.dedent(text))["k"]
+    for kernel in (first, second):
+        with pytest.raises(BoundsError) as caught:
+            kernel[1](np.zeros(5, np.float32), np.zeros(6, np.float32), target="cpu")
+        place, own = caught.value.location, kernel.location
+        assert place is not None
+        assert (place.file, place.line) == (own.file, own.line + 3)
 
 
 @pytest.mark.parametrize("change", [{"source": "2"}, {"name": "other"}])
