@@ -57,6 +57,10 @@ class Kernel(ABC):
         """Changes with the source of the kernel and of what it reaches."""
 
     @abstractmethod
+    def places(self) -> str:
+        """Where that source stands."""
+
+    @abstractmethod
     def with_hints(self, **hints: Any) -> Kernel:
         """The same kernel with other hints: those of its decorator, by name. Raises CompileError (`kernel/hint`)."""
 

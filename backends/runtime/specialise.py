@@ -126,7 +126,7 @@ def key_of(definition: KernelDefinition, signature: Mapping[str, Spec], target: 
     target's records need what only the compiler knows."""
     if target.checking:
         return None
-    parts = [definition.name, definition.fingerprint(), target.name, repr(definition.hints)]
+    parts = [definition.name, definition.fingerprint(), _places(definition), target.name, repr(definition.hints)]
     for name, spec in signature.items():
         text = _spec_text(spec)
         if text is None:
@@ -140,6 +140,12 @@ def key_of(definition: KernelDefinition, signature: Mapping[str, Spec], target: 
     else:
         parts.append(cache.host())
     return cache.digest(parts)
+
+
+def _places(definition: KernelDefinition) -> str:
+    """Where its source stands, which failed checks and reports name: as its `places()` says, else its location."""
+    places = getattr(definition, "places", None)
+    return str(definition.location) if places is None else str(places())
 
 
 def _spec_text(spec: Spec) -> str | None:

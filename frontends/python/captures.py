@@ -1,11 +1,11 @@
 """Whether a kernel is still the same program: its source, its helpers' and the constants that they captured.
 
-A fingerprint covers the source text of the kernel and of every Python function that it can reach by name, where they
-stand (what is compiled tells of places: failed checks, reports), and the value of every global, captured variable,
-default and module attribute that these name. It is worked out once. Later calls only look whether each name still
-stands for the very same object (`is`), and each function still has the same code; if one does not, all is worked out
-again. So a constant that is rebound is noticed, as is an edited helper that was reloaded; an object that was changed in
-place is not, and kernels capture only what cannot be.
+A fingerprint covers the source text of the kernel and of every Python function that it can reach by name, and the value
+of every global, captured variable, default and module attribute that these name. It is worked out once. Later calls
+only look whether each name still stands for the very same object (`is`), and each function still has the same code; if
+one does not, all is worked out again. So a constant that is rebound is noticed, as is an edited helper that was
+reloaded; an object that was changed in place is not, and kernels capture only what cannot be. Where the functions stand
+is kept apart: code depends on it (failed checks and reports name places), what was learned by tuning does not.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Captures:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self._fingerprint: str | None = None
+        self._places: list[str] = []
         self._namespaces: list[tuple[dict[str, Any], str, object]] = []
         self._scopes: list[_Scope] = []
         self._cells: list[tuple[types.CellType, object]] = []
@@ -43,7 +44,7 @@ class Captures:
     def fingerprint(self) -> str:
         """The present fingerprint. A few dozen comparisons where nothing changed."""
         if self._fingerprint is None or not self._unchanged():
-            self._namespaces, self._cells, self._codes = [], [], []
+            self._namespaces, self._cells, self._codes, self._places = [], [], [], []
             digest = hashlib.sha256()
             for part in self._visit(self.function, set()):
                 digest.update(part.encode())
@@ -51,6 +52,11 @@ class Captures:
             self._fingerprint = digest.hexdigest()
             self._scopes = _by_scope(self._namespaces)
         return self._fingerprint
+
+    def places(self) -> str:
+        """Where the functions of the present fingerprint stand: file and first line of each."""
+        self.fingerprint()
+        return "\n".join(self._places)
 
     def _unchanged(self) -> bool:
         # On the way of every launch: the loop over names is C's.
@@ -79,7 +85,7 @@ class Captures:
         seen.add(id(function))
         self._codes.append((function, code, function.__defaults__))
         source = source_of(function)
-        yield f"{source.file}:{source.first_line}"  # errors and reports name places
+        self._places.append(f"{source.file}:{source.first_line}")
         yield source.text
         yield repr([_describe(d) for d in function.__defaults__ or ()])
         yield repr({k: _describe(v) for k, v in (function.__kwdefaults__ or {}).items()})

@@ -59,6 +59,10 @@ class SimtKernel(Kernel):
             self._seen = source, f"{source} {self.contract}"
         return self._seen[1]
 
+    def places(self) -> str:
+        """Where the kernel and its helpers stand."""
+        return self._captures.places()
+
     # Variants
 
     def _variant(self, block: Any, grid_rank: int) -> SimtKernel:

@@ -32,6 +32,10 @@ class TileKernel(Kernel):
         """Changes with the source of the kernel and of what it reaches: see `Captures`."""
         return self._captures.fingerprint()
 
+    def places(self) -> str:
+        """Where the kernel and its helpers stand."""
+        return self._captures.places()
+
     def with_hints(self, **hints: Any) -> TileKernel:
         """The same kernel with other hints: `num_warps`, `num_stages`, `fma`, `fast_math`."""
         assert isinstance(self.function, FunctionType)

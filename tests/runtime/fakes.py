@@ -86,6 +86,9 @@ class FakeKernel:
     def fingerprint(self) -> str:
         return self.source
 
+    def places(self) -> str:
+        return ""
+
 
 def slots_of(signature: Mapping[str, Spec]) -> tuple[ParamSlot, ...]:
     """The kernel ABI, written down a second time."""
