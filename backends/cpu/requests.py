@@ -312,8 +312,9 @@ def ldmatrix(emitter: Emitter, op: Operation) -> None:
 
 
 def wgmma_wait(emitter: Emitter, op: Operation) -> None:
-    """The product was done when it was started."""
+    """The product was computed when it was started; the model looks whether its operands still lie there."""
     assert isinstance(op, gpu_wgmma.WgmmaWait)
+    stop(emitter, describe(op, operands=0))
     emitter.values[op.result] = emitter.values[op.acc]
 
 

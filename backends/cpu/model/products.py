@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tileopt.backends.cpu.model import pending
 from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.state import Block, Description, Thread
 from tileopt.backends.cpu.reference import matrices
@@ -48,11 +49,15 @@ def answer(threads: list[Thread], results: Array) -> None:
     first.block.requests[[t.rank for t in threads], at : at + first.waits.results] = results.astype(np.int64)
 
 
+def shared_part(block: Block, address: int, memory: dict[str, Any], asked: Description) -> Array:
+    """The bytes of an operand in shared memory."""
+    size = layout_of(memory["shape"], memory["layout"]).size * DTYPES[memory["element"]].bytes
+    return block.part(address, size, asked)
+
+
 def shared_matrix(block: Block, address: int, memory: dict[str, Any], type_: str, asked: Description) -> Array:
     """An operand in shared memory, as numbers."""
-    layout = layout_of(memory["shape"], memory["layout"])
-    size = layout.size * DTYPES[memory["element"]].bytes
-    return matrix(block.part(address, size, asked), layout, type_)
+    return matrix(shared_part(block, address, memory, asked), layout_of(memory["shape"], memory["layout"]), type_)
 
 
 def _rows(threads: list[Thread], addresses: Array, count: int, asked: Description) -> list[Array]:
@@ -92,6 +97,8 @@ def _wgmma(threads: list[Thread], asked: Description) -> None:
     lanes = ordered(threads)
     given, at, memory = words(lanes), asked.segments(), list(asked["memory"])
     block, a_type, b_type = lanes[0].block, asked["a_type"], asked["b_type"]
+    addresses = [int(given[0, at[2]])] if at[1] == at[0] else [int(given[0, 0]), int(given[0, at[2]])]
+    pending.start(lanes, asked, [shared_part(block, *x, asked) for x in zip(addresses, memory, strict=True)])
     if at[1] > at[0]:
         a = shared_matrix(block, int(given[0, 0]), memory.pop(0), a_type, asked)
         a = a.T if asked.get("trans_a") else a
@@ -188,13 +195,20 @@ def _wgmma_fragments(threads: list[Thread], asked: Description) -> None:
         places = _fragment(lanes, asked["layout_a"], (m, k))
         a = _spread(_element_words(given[:, :at], a_element), places, (m, k))
     b = shared_matrix(block, int(given[0, at]), b_memory, b_memory["element"], asked)
+    addresses = [int(given[0, 0]), int(given[0, at])] if len(memory) == 2 else [int(given[0, at])]
+    pending.start(lanes, asked, [shared_part(block, *x, asked) for x in zip(addresses, memory, strict=True)])
     places = _fragment(lanes, asked["layout_acc"], (m, n))
     acc = _spread(_element_words(given[:, at + 1 : at + 1 + count], element), places, (m, n))
     answer(lanes, _taken(_reference(asked)(a, b, acc), places, element))
 
 
-def _through(threads: list[Thread], asked: Description) -> None:
-    """What was started is done already: the words pass."""
+def _wait(threads: list[Thread], asked: Description) -> None:
+    pending.wait(threads, asked)
+
+
+def _wait_words(threads: list[Thread], asked: Description) -> None:
+    """What was started was computed then: the words pass."""
+    pending.wait(threads, asked)
     for thread in threads:
         thread.answer(thread.operands())
 
@@ -206,5 +220,6 @@ MODELS = {
     "gpu.stmatrix_words": Model(_stmatrix, "warp", whole=True),
     "gpu.mma_words": Model(_mma, "warp", whole=True),
     "gpu.wgmma_words": Model(_wgmma, "warpgroup", whole=True),
-    "gpu.wgmma_wait_words": Model(_through, "warpgroup", whole=True),
+    "gpu.wgmma_wait": Model(_wait, "warpgroup", whole=True),
+    "gpu.wgmma_wait_words": Model(_wait_words, "warpgroup", whole=True),
 }

@@ -119,6 +119,7 @@ class Block:
     barriers: dict[int, MemoryBarrier] = field(default_factory=dict)
     transfers: list[Transfer] = field(default_factory=list)  # bulk copies that are under way
     tensor: Any = None  # see `tensor`
+    products: dict[int, Any] = field(default_factory=dict)  # by warpgroup: see `pending`
     live: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def offset(self, address: int, count: int, asked: Description) -> int:
