@@ -14,8 +14,8 @@ ROWS, COLUMNS, DEPTH = 64, 16, 64
 
 
 def two_products(early: int, pending: int) -> Any:
-    """Two products of one left operand with two right ones; element 0 of right operand number `early` is written after a
-    wait that leaves `pending` of them in flight."""
+    """Two products of one left operand with two right ones; element 0 of right operand number `early` is written after
+    a wait that leaves `pending` of them in flight."""
 
     @simt.kernel(block=128)
     def k(a: simt.Slice, b: simt.Slice, out: simt.DisjointSlice):

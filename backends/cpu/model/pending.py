@@ -39,8 +39,8 @@ class Products:
 def _overwritten(block: Block, byte: int, begun: Description, asked: Description) -> DeviceError:
     return DeviceError(
         "model/overwritten",
-        f"{begun.op} of block {block.place} reads byte {byte} of shared memory, which was written before the product was "
-        "waited for",
+        f"{begun.op} of block {block.place} reads byte {byte} of shared memory, which was written before the product "
+        "was waited for",
         location=begun.location,
         notes=[] if asked.location is None else [("it is waited for here", asked.location)],
         help="wait for the product before anything writes what it reads: threads, or the next copy into the slot",
@@ -58,4 +58,5 @@ def wait(threads: list[Thread], asked: Description) -> None:
 
 
 def _of(thread: Thread) -> Products:
-    return thread.block.products.setdefault(thread.rank // WARPGROUP, Products())
+    found: Products = thread.block.products.setdefault(thread.rank // WARPGROUP, Products())
+    return found
