@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -57,7 +58,7 @@ class DType:
 _ROWS = [("bool", "b", 8)]
 _ROWS += [(f"{'i' if kind == 'i' else 'u'}{bits}", kind, bits) for bits in (8, 16, 32, 64) for kind in "iu"]
 _ROWS += [("f16", "f", 16), ("bf16", "f", 16), ("f32", "f", 32), ("f64", "f", 64)]
-_ROWS += [("f8e4m3fn", "f", 8), ("f8e5m2", "f", 8)]
+_ROWS += [("f8e4m3fn", "f", 8), ("f8e5m2", "f", 8), ("f8e8m0fnu", "f", 8)]
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 
 _IR: dict[str, IntegerType | AnyFloat] = {
@@ -68,6 +69,7 @@ _IR: dict[str, IntegerType | AnyFloat] = {
     "f64": Float64Type(),
     "f8e4m3fn": Float8E4M3FNType(),
     "f8e5m2": Float8E5M2Type(),
+    "f8e8m0fnu": Float8E8M0FNUType(),
 }
 _IR |= {name: IntegerType(d.bits) for name, d in DTYPES.items() if d.kind in "iu"}
 _BITS: dict[Attribute, int] = {d.ir: d.bits for d in DTYPES.values()}
@@ -82,6 +84,7 @@ def _numpy(name: str) -> np.dtype[np.generic]:
         "bf16": ml_dtypes.bfloat16,
         "f8e4m3fn": ml_dtypes.float8_e4m3fn,
         "f8e5m2": ml_dtypes.float8_e5m2,
+        "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
     }
     kind = DTYPES[name].kind
     found: np.dtype[np.generic] = np.dtype(

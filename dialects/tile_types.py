@@ -40,7 +40,7 @@ def check_element(element: Attribute) -> None:
     """Raises VerifyException for what cannot be an element of an array or a tile."""
     if element not in ELEMENT_TYPES:
         raise VerifyException(
-            f"{element} is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)"
+            f"{element} is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU)"
         )
 
 

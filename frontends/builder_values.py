@@ -147,6 +147,7 @@ _SHAPES = {
     "bf16": (8, -126, float.fromhex("0x1.fep127")),
     "f8e4m3fn": (4, -6, 448.0),
     "f8e5m2": (3, -14, 57344.0),
+    "f8e8m0fnu": (1, -127, 2.0**127),
 }
 
 
@@ -171,7 +172,9 @@ def fit(value: Weak, dtype: DType) -> Weak | None:
             wide = float(value)
         except OverflowError:
             return None
-        if dtype.name == "f8e4m3fn" and math.isinf(wide):
+        if dtype.name in ("f8e4m3fn", "f8e8m0fnu") and math.isinf(wide):
+            return None
+        if dtype.name == "f8e8m0fnu" and wide < 0.0:
             return None
         rounded = round_to(wide, dtype)
         return None if math.isinf(rounded) and not math.isinf(wide) else rounded

@@ -14,7 +14,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 # Types that NumPy lacks, by the name that PyTorch and ml_dtypes both give them.
-SMALL_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+SMALL_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")
 GUARD = 256  # elements on each side of an output
 TARGETS = [os.environ.get("TILEOPT_TEST_DEVICE", "cpu")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from xdsl.dialects.builtin import Float8E4M3FNType, IntegerType
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E8M0FNUType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm import types
@@ -87,6 +87,8 @@ def identity(kind: str, type_: Attribute) -> float | int:
         least = -(1 << (width - 1))
         identities: dict[str, int] = {"prod": 1, "max": least, "min": ~least, "umin": -1, "and": -1}
         return identities.get(kind, 0)
+    if isinstance(type_, Float8E8M0FNUType):  # no infinity, no negative numbers
+        return {"prod": 1.0, "max": 2.0**-127, "min": 2.0**127}.get(kind, -0.0)
     # f8e4m3fn has no infinity.
     infinity = 448.0 if isinstance(type_, Float8E4M3FNType) else float("inf")
     return {"prod": 1.0, "max": -infinity, "min": infinity}.get(kind, -0.0)

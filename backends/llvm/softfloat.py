@@ -1,8 +1,8 @@
 """Float conversions in integer arithmetic, exact and rounded once to nearest even, as LLVM helper functions on chunks.
 
 For targets, and for pairs of types, whose hardware has no such conversion or one that treats denormals or large values
-otherwise. Too large a value gives infinity, or NaN in f8e4m3fn. f64 goes through f32 rounded to odd, which no later
-rounding can tell from the exact value.
+otherwise. Too large a value gives infinity, or NaN in f8e4m3fn and f8e8m0fnu. f64 goes through f32 rounded to odd,
+which no later rounding can tell from the exact value.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -31,6 +32,7 @@ _NAMES: dict[type[Attribute], str] = {
     Float64Type: "f64",
     Float8E4M3FNType: "f8e4m3fn",
     Float8E5M2Type: "f8e5m2",
+    Float8E8M0FNUType: "f8e8m0fnu",
 }
 _TYPES = {name: kind() for kind, name in _NAMES.items()}
 
@@ -40,9 +42,9 @@ def extend(emitter: Emitter, value: str, width: int, source: Attribute, result: 
     from_, to = _NAMES[type(source)], _NAMES[type(result)]
     if from_ in ("f16", "f32"):
         return _cast(emitter, "fpext", value, width, types.llvm_type(source), types.llvm_type(result))
+    if (from_, to) in _CONVERSIONS:
+        return _call(emitter, from_, to, value, width)
     wide = _call(emitter, from_, "f32", value, width)
-    if to == "f32":
-        return wide
     word = "fpext" if to == "f64" else "fptrunc"
     if to == "bf16":
         return _call(emitter, "f32", "bf16", wide, width)
@@ -151,6 +153,35 @@ def _f32_to_f8(mantissa: int, bias: int, infinity: int | None, nan_code: int) ->
     return convert
 
 
+def _e8m0_to(element: str, word: str, mantissa: int) -> _Conversion:
+    """To a float type with f32's exponent: the code is that exponent. 2**-127 (code 0) is denormal there, and NaN (code
+    255) needs a mantissa: both have the mantissa's highest bit."""
+
+    def convert(body: Body, x: str) -> str:
+        code = body.cast("zext", x, "i8", word)
+        fields = body.op("shl", word, code, mantissa)
+        next_code = body.op("and", word, body.op("add", word, code, 1), 0xFF)
+        at_end = body.op("icmp ult", word, next_code, 2)
+        bits = body.select(at_end, word, body.op("or", word, fields, 1 << (mantissa - 1)), fields)
+        return body.cast("bitcast", bits, word, element)
+
+    return convert
+
+
+def _f32_to_e8m0(body: Body, x: str) -> str:
+    """The nearest power of two, ties up; 0 and what is below 2**-127 become that; negative numbers become NaN."""
+    bits = body.cast("bitcast", x, "float", "i32")
+    size = body.op("and", "i32", bits, 0x7FFFFFFF)
+    # Half of the place above which a number is rounded up; below 2**-126 numbers lie twice as densely.
+    small = body.op("icmp ult", "i32", size, 1 << 23)
+    nearest = body.op("add", "i32", size, body.select(small, "i32", 1 << 21, 1 << 22))
+    code = body.op("lshr", "i32", nearest, 23)
+    negative = body.op("icmp ugt", "i32", bits, 1 << 31)
+    over = body.op("icmp ugt", "i32", code, 0xFF)
+    code = body.select(body.op("or", "i1", negative, over), "i32", 0xFF, code)
+    return body.cast("trunc", code, "i32", "i8")
+
+
 def _f64_to_odd(body: Body, x: str) -> str:
     near = body.cast("fptrunc", x, "double", "float")
     back = body.cast("fpext", near, "float", "double")
@@ -171,6 +202,9 @@ _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     ("f32", "bf16"): _f32_to_bf16,
     ("f8e5m2", "f32"): _e5m2_to_f32,
     ("f8e4m3fn", "f32"): _e4m3_to_f32,
+    ("f8e8m0fnu", "f32"): _e8m0_to("float", "i32", 23),
+    ("f8e8m0fnu", "bf16"): _e8m0_to("bfloat", "i16", 7),
+    ("f32", "f8e8m0fnu"): _f32_to_e8m0,
     ("f32", "f8e4m3fn"): _f32_to_f8(3, 7, None, 0x7F),
     ("f32", "f8e5m2"): _f32_to_f8(2, 15, 0x7C, 0x7E),
     ("f64", "odd"): _f64_to_odd,

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float8E4M3FNType,
     Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -27,6 +28,7 @@ _FLOATS: dict[type[Attribute], str] = {
     Float64Type: "double",
     Float8E4M3FNType: "i8",
     Float8E5M2Type: "i8",
+    Float8E8M0FNUType: "i8",
 }
 SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
@@ -80,6 +82,8 @@ def float_bits(value: float, type_: Attribute) -> int:
         return int(struct.unpack("<I", struct.pack("<f", _finite(value, 3.4028235677973366e38)))[0])
     if name == "f16":
         return int(struct.unpack("<H", struct.pack("<e", _finite(value, 65520.0)))[0])
+    if name == "f8e8m0fnu" and value == 0.0:
+        return 0  # the least, as all that is below it; NumPy's cast gives NaN
     import numpy as np
 
     dtype = DTYPES[name].numpy

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm import softfloat, types
@@ -45,6 +45,8 @@ _NARROW: dict[type[Attribute], _Narrow] = {
 def extend(emitter: Emitter, target: Target, value: str, width: int, source: Attribute, result: Attribute) -> str:
     """One chunk from a float type to a wider one; exact."""
     narrow = _NARROW.get(type(source))
+    if isinstance(source, Float8E8M0FNUType):
+        return softfloat.extend(emitter, value, width, source, result)
     if narrow is None:
         return _cast(emitter, "fpext", value, width, source, result)
     if target.arch < CVT_ARCH or width > 1:
@@ -61,6 +63,8 @@ def extend(emitter: Emitter, target: Target, value: str, width: int, source: Att
 def truncate(emitter: Emitter, target: Target, value: str, width: int, source: Attribute, result: Attribute) -> str:
     """One chunk from a float type to a narrower one, to nearest even."""
     narrow = _NARROW.get(type(result))
+    if isinstance(result, Float8E8M0FNUType):
+        return softfloat.truncate(emitter, value, width, source, result)
     if narrow is None:
         return _cast(emitter, "fptrunc", value, width, source, result)
     if target.arch < CVT_ARCH or width > 1 or types.llvm_type(source) == "double":

@@ -23,6 +23,7 @@ _TYPES = {
     "u8": "UINT8",
     "f8e4m3fn": "UINT8",
     "f8e5m2": "UINT8",
+    "f8e8m0fnu": "UINT8",
     "i16": "UINT16",
     "u16": "UINT16",
     "i32": "INT32",

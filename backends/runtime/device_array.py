@@ -128,7 +128,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self._info.dtype in ("bf16", "f8e4m3fn", "f8e5m2"):
+        if self._info.dtype in ("bf16", "f8e4m3fn", "f8e5m2", "f8e8m0fnu"):
             raise AttributeError(f"__cuda_array_interface__ has no name for {self._info.dtype}")
         return {
             "version": 3,

@@ -10,7 +10,8 @@ from tileopt.backends.runtime.errors import launch_error
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _READ_ONLY = 1
-_KINDS = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool", 10: "f8e4m3fn", 12: "f8e5m2"}
+_KINDS = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool", 10: "f8e4m3fn", 12: "f8e5m2", 14: "f8e8m0fnu"}
+_WHOLE = ("bool", "f8e4m3fn", "f8e5m2", "f8e8m0fnu")  # kinds whose name says their 8 bits
 
 
 class _Tensor(ctypes.Structure):
@@ -101,8 +102,8 @@ def inspect(value: Any) -> ArrayInfo:
 def _element(tensor: _Tensor) -> str:
     kind, bits = _KINDS.get(tensor.code), tensor.bits
     if kind is not None and tensor.lanes == 1:
-        name = kind if kind in ("bool", "f8e4m3fn", "f8e5m2") else f"{kind}{bits}"
-        if name in ("bool", "f8e4m3fn", "f8e5m2") and bits != 8:
+        name = kind if kind in _WHOLE else f"{kind}{bits}"
+        if name in _WHOLE and bits != 8:
             name = ""
         try:
             itemsize(name)
@@ -112,5 +113,5 @@ def _element(tensor: _Tensor) -> str:
     raise launch_error(
         "array-dtype",
         f"no kernel takes an array of DLPack type code {tensor.code}, {bits} bits, {tensor.lanes} lanes",
-        help="element types are bool, 8 to 64-bit integers, f16, bf16, f32, f64, f8e4m3fn and f8e5m2",
+        help="element types are bool, 8 to 64-bit integers, f16, bf16, f32, f64, f8e4m3fn, f8e5m2 and f8e8m0fnu",
     )

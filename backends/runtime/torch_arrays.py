@@ -23,6 +23,7 @@ _DTYPES = {
     "torch.float64": "f64",
     "torch.float8_e4m3fn": "f8e4m3fn",
     "torch.float8_e5m2": "f8e5m2",
+    "torch.float8_e8m0fnu": "f8e8m0fnu",
 }
 
 

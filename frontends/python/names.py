@@ -174,6 +174,7 @@ _TORCH = {f"torch.{name}": DTYPES[ours] for name, ours in (
     ("bool", "bool"), ("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"), ("uint8", "u8"),
     ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"), ("float16", "f16"), ("bfloat16", "bf16"),
     ("float32", "f32"), ("float64", "f64"), ("float8_e4m3fn", "f8e4m3fn"), ("float8_e5m2", "f8e5m2"),
+    ("float8_e8m0fnu", "f8e8m0fnu"),
 )}  # fmt: skip
 
 

@@ -157,7 +157,7 @@ bool_ = DTYPES["bool"]
 i8, i16, i32, i64 = DTYPES["i8"], DTYPES["i16"], DTYPES["i32"], DTYPES["i64"]
 u8, u16, u32, u64 = DTYPES["u8"], DTYPES["u16"], DTYPES["u32"], DTYPES["u64"]
 f16, bf16, f32, f64 = DTYPES["f16"], DTYPES["bf16"], DTYPES["f32"], DTYPES["f64"]
-f8e4m3fn, f8e5m2 = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"]
+f8e4m3fn, f8e5m2, f8e8m0fnu = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"], DTYPES["f8e8m0fnu"]
 
 __all__ = [
     "Atomic", "Const", "DType", "DisjointSlice", "Slice", "abs", "acos", "active_mask", "all_sync", "any_sync", "asin",
@@ -166,7 +166,8 @@ __all__ = [
     "bitcast", "block_dim", "block_idx", "block_rank", "bool_", "brev", "cdiv", "ceil", "clock", "cluster_arrive",
     "cluster_barrier", "cluster_dim", "cluster_rank", "cluster_size", "cluster_wait", "clz", "constant", "cos", "cosh",
     "cp_async", "cp_async_commit", "cp_async_wait", "dynamic_shared", "elect", "erf", "exp", "exp2", "expm1", "f16",
-    "f32", "f64", "f8e4m3fn", "f8e5m2", "fence", "fence_proxy_async", "ffs", "floor", "fma", "grid_dim", "grid_stride",
+    "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "fence", "fence_proxy_async", "ffs", "floor", "fma", "grid_dim",
+    "grid_stride",
     "i16", "i32", "i64", "i8", "inline_ptx", "isnan", "kernel", "lane_index", "lane_mask", "ldmatrix", "log", "log10",
     "log1p", "log2", "map_shared", "match_all", "match_any", "maximum", "mbarrier_arrive", "mbarrier_arrive_expect_tx",
     "mbarrier_fence", "mbarrier_init", "mbarrier_inval", "mbarrier_try_wait", "mbarrier_wait", "minimum", "mma_sync",

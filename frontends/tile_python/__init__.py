@@ -92,13 +92,14 @@ bool_ = DTYPES["bool"]
 i8, i16, i32, i64 = DTYPES["i8"], DTYPES["i16"], DTYPES["i32"], DTYPES["i64"]
 u8, u16, u32, u64 = DTYPES["u8"], DTYPES["u16"], DTYPES["u32"], DTYPES["u64"]
 f16, bf16, f32, f64 = DTYPES["f16"], DTYPES["bf16"], DTYPES["f32"], DTYPES["f64"]
-f8e4m3fn, f8e5m2 = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"]
+f8e4m3fn, f8e5m2, f8e8m0fnu = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"], DTYPES["f8e8m0fnu"]
 
 __all__ = [
     "Atomic", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_or", "atomic_xor", "unchecked",
     "Const", "DType", "In", "InOut", "Out", "Tile", "abs", "acos", "all", "any", "arange", "asin", "assert_",
     "astype", "atan", "atan2", "bf16", "bid", "bool_", "broadcast_to", "cdiv", "ceil", "cos", "cosh", "erf", "exp",
-    "exp2", "expand_dims", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "floor", "fma", "full", "i16", "i32",
+    "exp2", "expand_dims", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "floor", "fma", "full", "i16",
+    "i32",
     "i64", "i8", "isnan", "item", "kernel", "load", "load_at", "log", "log10", "log1p", "log2", "map_simt", "max",
     "maximum", "min", "minimum", "mma", "num_blocks", "ones", "pow", "printf", "prod", "reshape", "round", "rsqrt",
     "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "store", "store_at", "sum", "tan", "tanh",

@@ -236,7 +236,7 @@ NARROW = ["f16", "bf16", "f8e4m3fn", "f8e5m2"]
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
-@pytest.mark.parametrize("t", NARROW)
+@pytest.mark.parametrize("t", [*NARROW, "f8e8m0fnu"])
 def test_widening_is_exact_for_all_values(cpu: Any, t: str) -> None:
     d = DTYPES[t]
     x = np.arange(1 << d.bits, dtype=f"u{d.bytes}").view(d.numpy)

@@ -68,3 +68,48 @@ def test_no_double_rounding() -> None:
         out = np.zeros(128, np.uint8)
         convert(values, "truncf", "f32", "f8E4M3FN", out, target)
         assert (out.view(F8["f8E4M3FN"]).astype(np.float32) == 1.125).all()
+
+
+def as_scale(values: np.ndarray) -> np.ndarray:
+    """Codes of the nearest powers of two, ties up, by arithmetic on wide floats."""
+    with np.errstate(invalid="ignore"):
+        wide = values.astype(np.float64)
+    codes = np.full(len(wide), 255, np.uint8)
+    small, fits = (wide >= 0) & (wide < 2.0**-127), (wide >= 2.0**-127) & (wide < 1.5 * 2.0**127)
+    codes[small] = 0
+    _, exponent = np.frexp(wide[fits] * (4 / 3))
+    codes[fits] = exponent - 1 + 127
+    return codes
+
+
+@pytest.mark.parametrize("result", ["f32", "bf16", "f64"])
+@pytest.mark.parametrize("target", ["sm_75", "sm_90a"])
+def test_every_scale_is_read(result: str, target: str) -> None:
+    codes = np.arange(256, dtype=np.uint8)
+    out = np.zeros(256, {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64}[result])
+    convert(codes, "extf", "f8E8M0FNU", result, out, target)
+    want = np.exp2(np.arange(256) - 127.0)
+    want[255] = np.nan
+    np.testing.assert_array_equal(out.astype(np.float64), want)
+    np.testing.assert_array_equal(want, codes.view(ml_dtypes.float8_e8m0fnu).astype(np.float64))
+
+
+@pytest.mark.parametrize("source", ["f32", "bf16"])
+@pytest.mark.parametrize("target", ["sm_75", "sm_90a"])
+def test_every_float_becomes_the_nearest_scale(source: str, target: str) -> None:
+    high = np.arange(0, 1 << 16, dtype=np.uint32)[:: 16 if source == "f32" else 8] << 16
+    bits = np.concatenate([high + d for d in ((0, 1, 0xFFFF) if source == "f32" else (0,))]).astype(np.uint32)
+    ties = (np.arange(256, dtype=np.uint32) << 23) + (1 << 22)
+    bits = np.concatenate([bits, ties, ties - (1 << 16), np.uint32(3 << 21) + np.arange(-64, 64).astype(np.uint32)])
+    values = bits.view(np.float32)[: len(bits) // 128 * 128]
+    if source == "bf16":
+        values = values.astype(ml_dtypes.bfloat16)
+    out = np.zeros(len(values), np.uint8)
+    convert(values, "truncf", source, "f8E8M0FNU", out, target)
+    want = as_scale(values)
+    np.testing.assert_array_equal(out, want)
+    with np.errstate(invalid="ignore"):
+        theirs = values.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8)
+    # ml_dtypes makes NaN of 0, and rounds twice below the least normal number of f32.
+    normal = ~(np.abs(values.astype(np.float32)) < np.float32(2.0**-126))
+    np.testing.assert_array_equal(want[normal], theirs[normal])

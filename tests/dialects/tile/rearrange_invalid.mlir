@@ -15,7 +15,7 @@
 // -----
 
 %x = "test.op"() : () -> index
-// expected-error@+1 {{index is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)}}
+// expected-error@+1 {{index is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU)}}
 %t = tile.splat %x : index -> tensor<4xindex>
 
 // -----

@@ -2,12 +2,12 @@
 
 // What types and attributes refuse, where they are written.
 
-// expected-error@+1 {{index is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)}}
+// expected-error@+1 {{index is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU)}}
 "test.op"() {type = !tile.view<?xindex, shared>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{i4 is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)}}
+// expected-error@+1 {{i4 is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU)}}
 "test.op"() {type = !tile.view<?xi4, shared>} : () -> ()
 
 // -----
@@ -37,7 +37,7 @@
 
 // -----
 
-// expected-error@+1 {{si32 is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2)}}
+// expected-error@+1 {{si32 is not an element type (i1, i8 to i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU)}}
 "test.op"() {type = !tile.buffer<4xsi32>} : () -> ()
 
 // -----
