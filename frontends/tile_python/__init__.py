@@ -95,13 +95,12 @@ f16, bf16, f32, f64 = DTYPES["f16"], DTYPES["bf16"], DTYPES["f32"], DTYPES["f64"
 f8e4m3fn, f8e5m2, f8e8m0fnu = DTYPES["f8e4m3fn"], DTYPES["f8e5m2"], DTYPES["f8e8m0fnu"]
 
 __all__ = [
-    "Atomic", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_or", "atomic_xor", "unchecked",
-    "Const", "DType", "In", "InOut", "Out", "Tile", "abs", "acos", "all", "any", "arange", "asin", "assert_",
-    "astype", "atan", "atan2", "bf16", "bid", "bool_", "broadcast_to", "cdiv", "ceil", "cos", "cosh", "erf", "exp",
-    "exp2", "expand_dims", "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "floor", "fma", "full", "i16",
-    "i32",
-    "i64", "i8", "isnan", "item", "kernel", "load", "load_at", "log", "log10", "log1p", "log2", "map_simt", "max",
-    "maximum", "min", "minimum", "mma", "num_blocks", "ones", "pow", "printf", "prod", "reshape", "round", "rsqrt",
-    "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "store", "store_at", "sum", "tan", "tanh",
-    "transpose", "trunc", "u16", "u32", "u64", "u8", "where", "zeros",
+    "Atomic", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_or", "atomic_xor", "unchecked", "Const",
+    "DType", "In", "InOut", "Out", "Tile", "abs", "acos", "all", "any", "arange", "asin", "assert_", "astype", "atan",
+    "atan2", "bf16", "bid", "bool_", "broadcast_to", "cdiv", "ceil", "cos", "cosh", "erf", "exp", "exp2", "expand_dims",
+    "expm1", "f16", "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "floor", "fma", "full", "i16", "i32", "i64", "i8",
+    "isnan", "item", "kernel", "load", "load_at", "log", "log10", "log1p", "log2", "map_simt", "max", "maximum", "min",
+    "minimum", "mma", "num_blocks", "ones", "pow", "printf", "prod", "reshape", "round", "rsqrt", "sigmoid", "sin",
+    "sinh", "sqrt", "static_assert", "static_range", "store", "store_at", "sum", "tan", "tanh", "transpose", "trunc",
+    "u16", "u32", "u64", "u8", "where", "zeros",
 ]  # fmt: skip
