@@ -45,11 +45,22 @@ from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
 from tileopt.passes.layout.bulk_stores import panels_of
 from tileopt.passes.layout.classes import ValueClasses, collect
+from tileopt.passes.layout.matrix_loads import fits_ldmatrix
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
+from tileopt.passes.layout.reader_swizzles import swizzled_for
 from tileopt.passes.layout.register_limits import check_registers
 from tileopt.passes.tile_kernels import tile_kernels
 
 Rule = Callable[[Layout], Layout | None]
+Origin = tuple[SSAValue, int]  # what made a buffer, and which of the buffers that it made
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Fragments of threads from and to a buffer."""
+
+    readers: list[Layout]
+    writers: list[Layout]
 
 
 @dataclass(frozen=True)
@@ -137,12 +148,17 @@ class _Assigner:
     def edge(self, source: SSAValue, result: SSAValue, rule: Rule) -> None:
         self.edges.setdefault(self.classes.find(source), []).append((result, rule))
 
-    def staged(self, type_: BufferType, order: Coord, described: bool) -> BufferType:
-        """The buffer with the layout of a staged tile; `described`: a matrix descriptor must be able to tell it."""
+    def staged(self, type_: BufferType, order: Coord, described: bool, traffic: Traffic | None = None) -> BufferType:
+        """The buffer with the layout of a staged tile; `described`: a matrix descriptor must be able to tell it.
+        `traffic`: the fragments that threads read from it and write to it, where all are known."""
         shape, element = type_.get_shape(), type_.element_type
         if described:
             return BufferType.of(shape, element, panelled_layout(shape, element, order))
-        return BufferType.of(shape, element, staged_layout(shape, element, order, self.target.banked))
+        usual = BufferType.of(shape, element, staged_layout(shape, element, order, self.target.banked))
+        if traffic is None or not self.target.banked or any(fits_ldmatrix(x, usual) for x in traffic.readers):
+            return usual
+        size = max(1, bit_width(element) // 8)
+        return BufferType.of(shape, element, swizzled_for(usual.shared_layout, size, traffic.readers, traffic.writers))
 
     def product(self, op: tile.Mma) -> ProductLayouts:
         """The layouts of a product, decided once: conversions between its operands do not change them."""
@@ -216,6 +232,7 @@ class _Assigner:
         orders: dict[tuple[SSAValue, int], Coord] = {}
         bulk = any(isinstance(op, pipe.Roles) for op in ops)  # the copy engine, too, must be able to tell it
         described = {self.origin(v) for op in ops if isinstance(op, tile.Mma) for v in self.described_operands(op)}
+        traffic = self.traffic(ops)
         for op in ops:
             if isinstance(op, pipe.Copy):
                 orders.setdefault((op.channel, op.member.value.data), memory_order(op.view))
@@ -224,7 +241,12 @@ class _Assigner:
                 members = pipe.channel_type(op.result).members.data
                 keys = [(op.result, i) for i in range(len(members))]
                 laid = [
-                    self.staged(member, orders.get(key, tuple(range(member.rank))), bulk or key in described)
+                    self.staged(
+                        member,
+                        orders.get(key, tuple(range(member.rank))),
+                        bulk or key in described,
+                        traffic.get(key),
+                    )
                     for member, key in zip(members, keys, strict=True)
                 ]
                 slots: IntAttr = pipe.channel_type(op.result).slots
@@ -237,7 +259,8 @@ class _Assigner:
                 order = tuple(range(len(tile_shape(op.source.type))))
                 if isinstance(source, tile.Load):
                     order = memory_order(source.view)
-                set_type(op.result, self.staged(buffer_type(op.result.type), order, (op.result, 0) in described))
+                key = (op.result, 0)
+                set_type(op.result, self.staged(buffer_type(op.result.type), order, key in described, traffic.get(key)))
             elif isinstance(op, simt.AllocShared) and _tiles_alone_see_layout(op):
                 type_ = buffer_type(op.result.type)
                 order = tuple(range(type_.rank))
@@ -268,6 +291,27 @@ class _Assigner:
         if isinstance(op, pipe.Wait) and isinstance(buffer, OpResult):
             return op.channel, buffer.index
         return buffer, 0
+
+    def traffic(self, ops: list[Operation]) -> dict[Origin, Traffic]:
+        """For each staged tile that threads read: the fragments in which they do, and in which it is written."""
+        found: dict[Origin, Traffic] = {}
+        for op in ops:
+            if isinstance(op, tile.Unstage):
+                buffer, layout = op.source, self.layout(op.result)
+                while isinstance(buffer.owner, tile.TransposeBuffer):
+                    order = [int(a) for a in buffer.owner.permutation.get_values()]
+                    layout = layout.permute([order.index(a) for a in range(len(order))])
+                    buffer = buffer.owner.source
+                if not isinstance(buffer.owner, tile.ReshapeBuffer):
+                    found.setdefault(self.origin(buffer), Traffic([], [])).readers.append(layout)
+        for op in ops:
+            if isinstance(op, pipe.Copy) and (op.channel, op.member.value.data) in found:
+                member = pipe.channel_type(op.channel).members.data[op.member.value.data]
+                layout = access_layout(op.view, tile_shape(member), op.vector, self.target, self.num_warps)
+                found[op.channel, op.member.value.data].writers.append(layout)
+            elif isinstance(op, tile.Stage) and (op.result, 0) in found:
+                found[op.result, 0].writers.append(self.layout(op.source))
+        return found
 
     # --- applying --------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.dialects import gpu, gpu_wgmma, simt, tile
-from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.dtypes import element_type
 from tileopt.dialects.encodings import LayoutAttr, layout_of
 from tileopt.dialects.layout import Bases, Coord, Layout, relabel
 from tileopt.dialects.target import Feature, Scope
@@ -23,6 +23,7 @@ from tileopt.dialects.tile import ReduceKind
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.assign_layouts import unit_reshape
 from tileopt.passes.layout.buffers import staged_layout
+from tileopt.passes.layout.matrix_loads import fits_ldmatrix
 from tileopt.passes.lowering.bulk_store import lower_bulk_store
 from tileopt.passes.lowering.lower_tile_to_simt import STRUCTURE, Lowering, Rule, fragment_type
 from tileopt.passes.lowering.map_fragments import lower_map
@@ -94,31 +95,6 @@ def read_shared(state: Lowering, buffer: SSAValue, layout: Layout) -> SSAValue:
     use = gpu.LdMatrix if state.target.has(Feature.LDMATRIX) and fits_ldmatrix(layout, buffer.type) else simt.SharedLoad
     result = vector_of(buffer.type.element_type, layout)
     return state.emit(use, [buffer], [result], {"layout": LayoutAttr.of(layout)}).results[0]
-
-
-def fits_ldmatrix(layout: Layout, buffer: BufferType) -> bool:
-    """Does the layout consist of `ldmatrix` blocks (8 rows of 16 bytes, a word a lane; PTX ISA, "ldmatrix"), each row
-    of which is contiguous and aligned in the buffer? Only elements of 16 bits can be transposed on the way."""
-    bits = bit_width(buffer.element_type)
-    if bits not in (8, 16, 32) or layout.has_phantoms or len(layout.shape) != 2:
-        return False
-    packed, chunk = 32 // bits, 128 // bits
-    inside = packed.bit_length() - 1  # bits of a register's number that count the elements of a word
-    if len(layout.regs) < inside:
-        return False
-    pair = gpu.word_axis(layout, bits)
-    other = 1 - pair
-
-    def step(axis: int, value: int) -> Coord:
-        return (value, 0) if axis == 0 else (0, value)
-
-    lanes = (step(pair, packed), step(pair, 2 * packed), step(other, 1), step(other, 2), step(other, 4))
-    if layout.regs[:inside] != tuple(step(pair, 1 << bit) for bit in range(inside)) or layout.lanes != lanes:
-        return False
-    shared = buffer.shared_layout
-    row_axis = shared.order[-1]
-    aligned = 1 << shared.base >= chunk if shared.bits else shared.pad % chunk == 0
-    return aligned and shared.shape[row_axis] % chunk == 0 and (bits == 16 or pair == row_axis)
 
 
 def lower_load_buffer(state: Lowering, op: Operation) -> None:

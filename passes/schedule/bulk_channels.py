@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileopt.dialects import pipe, tile
+from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Scope, Target
 from tileopt.dialects.tensor_map import unfit
@@ -82,8 +83,9 @@ def _copied_in_bulk(stream: Stream, target: Target) -> bool:
     if unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is not None:
         return False
     users = _users(stream.stage.result)
-    # Threads read tiles of one panel: rows of a swizzle's width.
-    readers: tuple[type[Operation], ...] = () if layout.panels > 1 else (tile.Unstage,)
+    # Threads read tiles of one panel: rows of a swizzle's width. Elements of 8 bytes would meet in banks there.
+    plain = layout.panels == 1 and bit_width(type_.element_type) < 64
+    readers: tuple[type[Operation], ...] = (tile.Unstage,) if plain else ()
     return bool(users) and all(isinstance(op, readers) or _reads_past_threads(op, target) for op in users)
 
 

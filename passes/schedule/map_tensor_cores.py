@@ -25,8 +25,8 @@ from tileopt.passes.layout.operand_order import fits_order
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
-# An accumulator of this many registers of each thread of the default block leaves no room for operands.
-ACCUMULATOR_REGISTERS = 64
+# An accumulator of this many elements of each thread of the default block leaves no room for operands.
+ACCUMULATOR_ELEMENTS = 64
 MAX_WARPS = 16
 
 
@@ -82,13 +82,20 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     if given is not None:
         return given
     warps = target.default_warps
-    largest = max((m * n * max(1, DTYPES[atom.acc].bits // 32) for atom, m, n in products), default=0)
+    # Tensor cores of f64 are slow beside shared memory, so few warps with large shares of the accumulator feed them
+    # best; multiply-adds need registers for more operands at once.
+    largest = max((m * n * _registers_of_element(atom) for atom, m, n in products), default=0)
     groups = [m // WARPGROUP_ROWS for atom, m, _ in products if atom.scope is Scope.WARPGROUP]
     if groups:
         warps = max(warps, WARPGROUP * min(2, *(g & -g for g in groups)))
-    while largest > ACCUMULATOR_REGISTERS * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
+    while largest > ACCUMULATOR_ELEMENTS * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
         warps *= 2
     return warps
+
+
+def _registers_of_element(atom: Atom) -> int:
+    """What an element of the accumulator counts."""
+    return max(1, DTYPES[atom.acc].bits // 32) if atom.scope is Scope.THREAD else 1
 
 
 def warps_for_tiles(kernel: KernelOp, warps: int, registers: int, max_threads: int) -> int:
@@ -158,7 +165,9 @@ class MapTensorCores(ModulePass):
     def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
-        for atom in legal_atoms(target, op):
+        # A sum that would fill the deepest instruction in part only goes to one that it fills.
+        filled = sorted(legal_atoms(target, op), key=lambda x: (x.scope is Scope.THREAD, k % x.shape[2] != 0))
+        for atom in filled:
             fits = fits_extents(atom, m, n, k) and fits_order(op, atom)
             if fits and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom

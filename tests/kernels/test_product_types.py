@@ -101,7 +101,7 @@ def test_tf32(rng: np.random.Generator, target: str | None, orders: str, block: 
     [
         (product_tf32, "[?:4, ?:4]", "f32", "mma_m16n8k8_tf32_f32"),
         (doubled_tf32, "[?:4, ?:4]", "f32", "wgmma_m64n128k8_tf32_f32"),
-        (product_nt, "[?:4, ?:4]", "f64", "mma_m16n8k4_f64_f64"),
+        (product_nt, "[?:4, ?:4]", "f64", "mma_m16n8k8_f64_f64"),
         (product_nt, "[?:16, ?:16]", "f8e4m3fn", "wgmma_m64n128k32_f8e4m3fn_f32"),
         (product_nt, "[?:16, ?:16]", "f8e5m2", "wgmma_m64n128k32_f8e5m2_f32"),
         (product_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),

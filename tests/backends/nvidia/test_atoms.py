@@ -99,7 +99,7 @@ def test_integer_products_wrap() -> None:
         ("sm_80", ("bf16", "bf16", "f32"), "mma_m16n8k16_bf16_f32"),
         ("sm_80", ("f32", "f32", "f32"), "fma_f32_f32"),
         ("sm_80", ("f64", "f64", "f64"), "mma_m8n8k4_f64_f64"),
-        ("sm_90a", ("f64", "f64", "f64"), "mma_m16n8k4_f64_f64"),
+        ("sm_90a", ("f64", "f64", "f64"), "mma_m16n8k8_f64_f64"),
         ("sm_80", ("tf32", "tf32", "f32"), "mma_m16n8k8_tf32_f32"),
         ("sm_90a", ("tf32", "tf32", "f32"), "wgmma_m64n8k8_tf32_f32"),
         ("sm_90a", ("f32", "f32", "f32"), "fma_f32_f32"),
