@@ -49,6 +49,8 @@ PASSES = (
     # Layouts come after the last pass that makes or moves tiles, so that each is decided once.
     "assign-layouts",
     "fold-layouts",
+    "retain-tiles",  # once no conversion is left to ask for shared memory
+    "prefetch-loads",  # which loads are the same is seen before some are made early
     "lower-tile-to-simt",
     "chain-products",  # while a release still says of which iteration
     "lower-pipe",

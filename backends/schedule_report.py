@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from tileopt.dialects import gpu, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.kernel import PERSISTENT
+from tileopt.dialects.kernel import EARLY_LOADS, PERSISTENT
 from tileopt.dialects.layout import WARP_SIZE, Layout, SharedLayout, pow2_divisor
 from tileopt.dialects.layout_banks import Wavefronts, bank_conflicts, matrix_access, shared_vector, wavefronts
 from tileopt.dialects.target import Feature, Scope
@@ -36,7 +36,7 @@ def schedule(kernel: KernelOp, target: Target, stages: int | None = None) -> dic
         "persistent": kernel.integer(PERSISTENT) or 0,
         "channels": (channels := _channels(found)),
         "buffers": [b.report() for b in found],
-        "notes": [*_stage_notes(channels, target, stages), *_product_notes(kernel, target)],
+        "notes": [*_stage_notes(kernel, channels, target, stages), *_product_notes(kernel, target)],
     }
 
 
@@ -223,9 +223,9 @@ def _channels(buffers: list[_Buffer]) -> list[dict[str, Any]]:
 # ---- what was asked for, or could be expected, and did not come ----
 
 
-def _stage_notes(channels: list[dict[str, Any]], target: Target, stages: int | None) -> Iterator[str]:
+def _stage_notes(kernel: KernelOp, channels: list[dict[str, Any]], target: Target, stages: int | None) -> Iterator[str]:
     """Why loops have fewer stages than the hint says."""
-    if stages is None or stages < 2:
+    if stages is None or stages < 2 or EARLY_LOADS in kernel.attributes:
         return
     made = max((channel["stages"] for channel in channels), default=0)
     if made >= stages:

@@ -57,6 +57,7 @@ GRID_RANK = "simt.grid_rank"  # axes that the grid may have
 MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
 CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
 RECORDED = "simt.recorded"  # unit: what threads do to memory is recorded as they run
+EARLY_LOADS = "tile.early_loads"  # set by prefetch-loads: some loads are made ahead of their iterations
 MANUAL_BARRIERS = "simt.manual_barriers"  # the source says where threads meet: no pass adds barriers
 
 
@@ -105,6 +106,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     GRID_RANK: ("1, 2 or 3", _integer(lambda n: 1 <= n <= 3)),
     MIN_ARCH: ("a string", lambda value: isinstance(value, StringAttr)),
     CHECKS: ('"unchecked" or "denied"', lambda v: isinstance(v, StringAttr) and v.data in ("unchecked", "denied")),
+    EARLY_LOADS: ("true or false", _is_flag),
     MANUAL_BARRIERS: ("true or false", _is_flag),
 }
 

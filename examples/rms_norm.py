@@ -1,6 +1,7 @@
 """RMS norm of each row, a row a block: what lies outside the row reads as zero and adds nothing to the sum.
 
-`rms_norm` holds a row in registers. `rms_norm_long` takes rows of any length, part by part, and reads them twice.
+`rms_norm` holds a row in registers. `rms_norm_long` takes rows of any length, part by part, and reads them twice: the
+second time from shared memory, where the compiler keeps as many parts as fit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def rms_norm(x: tile.In, weight: tile.In, out: tile.Out, eps: tile.f32, COLUMNS:
     tile.store(out, (row, 0), (values * tile.rsqrt(mean + eps) * weights[None, :]).astype(out.dtype))
 
 
-@tile.kernel(num_warps=32)
+@tile.kernel(num_warps=32, num_stages=2)
 def rms_norm_long(x: tile.In, weight: tile.In, out: tile.Out, eps: tile.f32, COLUMNS: tile.Const[int] = 8192):
     """out[r] = x[r] * weight / sqrt(mean(x[r] ** 2) + eps), COLUMNS elements at a time."""
     row = tile.bid(0)
@@ -28,7 +29,8 @@ def rms_norm_long(x: tile.In, weight: tile.In, out: tile.Out, eps: tile.f32, COL
         values = tile.load(x, (row, part), (1, COLUMNS)).astype(tile.f32)
         squares = squares + values * values
     scale = tile.rsqrt(tile.sum(squares, axis=1, keepdims=True) / x.shape[1].astype(tile.f32) + eps)
-    for part in range(parts):
+    for back in range(parts):
+        part = parts - 1 - back  # what was read last is still near
         values = tile.load(x, (row, part), (1, COLUMNS)).astype(tile.f32)
         weights = tile.load(weight, (part,), (COLUMNS,)).astype(tile.f32)
         tile.store(out, (row, part), (values * scale * weights[None, :]).astype(out.dtype))

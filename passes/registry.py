@@ -29,6 +29,8 @@ _PASSES = {
     "skew-products": "tileopt.passes.schedule.skew_products",
     "assign-layouts": "tileopt.passes.layout.assign_layouts",
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
+    "retain-tiles": "tileopt.passes.schedule.retain_tiles",
+    "prefetch-loads": "tileopt.passes.schedule.prefetch_loads",
     "lower-tile-to-simt": "tileopt.passes.lowering.lower_tile_to_simt",
     "chain-products": "tileopt.passes.lowering.chain_products",
     "lower-pipe": "tileopt.passes.lowering.lower_pipe",
