@@ -196,8 +196,8 @@ def _retain(load: tile.Load, loop: scf.ForOp, again: list[_Again], slots: int) -
         chosen = insert(late, scf.IfOp, [kept], [late.result.type], None, [Region(there), Region(gone)])
         late.result.replace_all_uses_with(chosen.results[0])
         _end(late, there, _in_slot(late, there, ring, each.index, None))
-        late.detach()
-        gone.add_op(late)
+        assert late.parent is not None
+        gone.add_op(late.parent.detach_op(late))
         _end(late, gone, late.result)
 
 
