@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tileopt.dialects.kernel import KernelOp
 
 PASSES = (
+    "raise-while",  # before all that asks how often a loop runs
     "cse",  # the same tile loaded twice is loaded once, before anything counts loads
     # Proofs come first: later passes rewrite the offsets that they are about.
     "elide-bounds",

@@ -17,6 +17,7 @@ PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
 
 # A pass and the module that it lies in, in the order of the pipeline.
 _PASSES = {
+    "raise-while": "tileopt.passes.schedule.raise_while",
     "infer-facts": "tileopt.passes.analysis.infer_facts",
     "elide-bounds": "tileopt.passes.safety.elide_bounds",
     "verify-ownership": "tileopt.passes.safety.verify_ownership",
