@@ -68,6 +68,7 @@ class CompiledModule:
     block, on the CPU the scratch that one block needs. `ir`: printed IR by level, a callable where printing can wait.
     `conditions`: what must hold at a launch for `launch` outcomes, in the words of `backends.runtime.conditions`.
     `persistent`: blocks of a multiprocessor, which take the launch's blocks in turn; 0 where each block is launched.
+    `cluster`: blocks of a persistent grid's clusters.
     `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
     the kernel fixes them.
     `trace`: what the records of a target that checks mean (backends.cpu.check.sites.Trace).
@@ -89,6 +90,7 @@ class CompiledModule:
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
     persistent: int = 0
+    cluster: int = 1
     trace: Any = None
 
 

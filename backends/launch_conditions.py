@@ -12,11 +12,12 @@ def launch_conditions(kernel: KernelOp) -> tuple[str, ...]:
     """The relations that the kernel's contract requires, and that the grid has whole clusters."""
     from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
 
-    from tileopt.dialects.kernel import CLUSTER, REQUIRES
+    from tileopt.dialects.kernel import CLUSTER, PERSISTENT, REQUIRES
 
     required = kernel.attributes.get(REQUIRES)
     relations = required.data if isinstance(required, ArrayAttr) else ()
-    cluster = kernel.attributes.get(CLUSTER)
+    # The clusters of a persistent grid are the launcher's; its passes require what they need of the launch's.
+    cluster = None if PERSISTENT in kernel.attributes else kernel.attributes.get(CLUSTER)
     extents = cluster.get_values() if isinstance(cluster, DenseArrayBase) else ()
     whole = [f"grid[{axis}] % {n} == 0" for axis, n in enumerate(extents) if n != 1]
     return (*(text.data for text in relations if isinstance(text, StringAttr)), *whole)

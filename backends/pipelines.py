@@ -19,7 +19,7 @@ from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.backends.llvm.faults import check_sites, has_record
 from tileopt.backends.report import describe
 from tileopt.dialects.diagnostics import CompileError, location_of
-from tileopt.dialects.kernel import PERSISTENT
+from tileopt.dialects.kernel import PERSISTENT, cluster_blocks
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
 from tileopt.passes.schedule.pipeline_loops import NUM_STAGES
@@ -200,6 +200,7 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             checks=check_sites(kernel),
             block=kernel.block or (),
             persistent=kernel.integer(PERSISTENT) or 0,
+            cluster=cluster_blocks(kernel),
             trace=_trace(kernel) if target.checking else None,
         )
 

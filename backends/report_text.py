@@ -25,7 +25,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         parts = (f"{r['warps']} {name} warps{_registers(r)}" for name, r in report["roles"].items())
         yield f"  roles: {', '.join(parts)}"
     if report.get("persistent"):
-        yield f"  grid: persistent, {report['persistent']} on each multiprocessor"
+        clusters = f", in clusters of {report['cluster']}" if report.get("cluster", 1) > 1 else ""
+        yield f"  grid: persistent, {report['persistent']} on each multiprocessor{clusters}"
     held = report.get("occupancy")
     if held:
         blocks, of = _plural(held["blocks"], "block"), f"{held['warps']} of {held['of_warps']} warps"
@@ -34,7 +35,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"  products: {', '.join(report['atoms'])}"
     for channel in report.get("channels", ()):
         stages = _plural(channel["stages"], "stage")
-        yield f"  channel of {_names(channel)}: {stages} of {channel['stage_bytes']} bytes by {channel['by']}"
+        how = f"{channel['by']}{_shared(channel)}"
+        yield f"  channel of {_names(channel)}: {stages} of {channel['stage_bytes']} bytes by {how}"
     for buffer in report.get("buffers", ()):
         yield from _buffer(buffer)
     for name in ("notes", "wgmma_serialised", "bounds", "ownership"):
@@ -42,6 +44,10 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"  {name.replace('_', ' ')}:"
             for line, count in Counter(report[name]).items():
                 yield f"    {line}" + (f", {count} times" if count > 1 else "")
+
+
+def _shared(channel: dict[str, Any]) -> str:
+    return f", {', '.join(channel['together'])} in parts for the whole cluster" if channel.get("together") else ""
 
 
 def _buffer(buffer: dict[str, Any]) -> Iterator[str]:

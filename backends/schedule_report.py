@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from tileopt.dialects import gpu, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.kernel import EARLY_LOADS, PERSISTENT
+from tileopt.dialects.kernel import EARLY_LOADS, NUM_CTAS, PERSISTENT, cluster_blocks
 from tileopt.dialects.layout import WARP_SIZE, Layout, SharedLayout, pow2_divisor
 from tileopt.dialects.layout_banks import Wavefronts, bank_conflicts, matrix_access, shared_vector, wavefronts
 from tileopt.dialects.target import Feature, Scope
@@ -28,15 +28,20 @@ MATRIX_ROWS = 8  # of a matrix of ldmatrix, each 16 bytes
 
 
 def schedule(kernel: KernelOp, target: Target, stages: int | None = None) -> dict[str, object]:
-    """`roles`, `persistent`, `channels`, `buffers` and `notes`, as in docs/runtime.md. `stages`: the hint."""
+    """`roles`, `persistent`, `cluster`, `channels`, `buffers`, `notes`: see docs/runtime.md. `stages`: the hint."""
     buffers = [_buffer(kernel, op, target) for op in kernel.walk() if isinstance(op, simt.AllocShared)]
     found = [b for b in buffers if not b.is_barriers]
     return {
         "roles": _roles(kernel),
         "persistent": kernel.integer(PERSISTENT) or 0,
+        "cluster": (cluster := cluster_blocks(kernel)),
         "channels": (channels := _channels(found)),
         "buffers": [b.report() for b in found],
-        "notes": [*_stage_notes(kernel, channels, target, stages), *_product_notes(kernel, target)],
+        "notes": [
+            *_stage_notes(kernel, channels, target, stages),
+            *_cluster_notes(kernel, cluster),
+            *_product_notes(kernel, target),
+        ],
     }
 
 
@@ -215,9 +220,15 @@ def _channels(buffers: list[_Buffer]) -> list[dict[str, Any]]:
             "stages": min(buffer.slots for buffer, _ in members),
             "stage_bytes": sum(buffer.slot_bytes for buffer, _ in members),
             "by": members[0][1],
+            "together": sorted({name for buffer, _ in members if _in_parts(buffer) for name in buffer.arrays}),
         }
         for members in groups.values()
     ]
+
+
+def _in_parts(buffer: _Buffer) -> bool:
+    """Whether the blocks of a cluster fill the buffer together."""
+    return any(isinstance(user, gpu_tma.TmaLoad) and gpu_tma.parts_of(user) > 1 for user in buffer.users)
 
 
 # ---- what was asked for, or could be expected, and did not come ----
@@ -237,6 +248,16 @@ def _stage_notes(kernel: KernelOp, channels: list[dict[str, Any]], target: Targe
     else:
         why = "no loop loads tiles early: fewer than two stages fit, or no staged load can be copied asynchronously"
     yield f"num_stages={stages}: {why}"
+
+
+def _cluster_notes(kernel: KernelOp, cluster: int) -> Iterator[str]:
+    """Why blocks form no clusters where the hint says so."""
+    asked = kernel.integer(NUM_CTAS) or 1
+    if asked > cluster:
+        yield (
+            f"num_ctas={asked}: blocks load nothing together: no warp of its own copies, or what neighbours read "
+            "differs, or does not divide"
+        )
 
 
 def _product_notes(kernel: KernelOp, target: Target) -> Iterator[str]:

@@ -6,7 +6,7 @@ of the same buffer's element in this block's.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import UnitAttr, i1, i64
 from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
@@ -14,6 +14,8 @@ from xdsl.irdl import (
     eq,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
+    opt_prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -98,15 +100,20 @@ class RemoteStore(IRDLOperation):
 
 @irdl_op_definition
 class RemoteArrive(IRDLOperation):
-    """This thread's arrival at a barrier (see `gpu.mbarrier_init`) of the block of this rank."""
+    """This thread's arrival, where `where` holds, at a barrier (see `gpu.mbarrier_init`) of the block of this rank.
+
+    `reads`: what the thread did before and others wait for is reading alone. Then nothing need be made visible to the
+    cluster, which costs."""
 
     name = "gpu.remote_arrive"
     barriers = operand_def(BufferType)
     index = operand_def(I64)
     rank = operand_def(I64)
+    where = opt_operand_def(eq(i1))
+    reads = opt_prop_def(UnitAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$barriers `[` $index `]` `of` $rank attr-dict `:` type($barriers)"
+    assembly_format = "$barriers `[` $index `]` `of` $rank (`where` $where^)? attr-dict `:` type($barriers)"
 
     def verify_(self) -> None:
         check_cluster(self)

@@ -7,7 +7,7 @@ Offsets are in elements.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -25,10 +25,27 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileopt.dialects.checks import BOUNDS, check_bounds, check_tile, integer
 from tileopt.dialects.gpu_mbarrier import check_barriers
-from tileopt.dialects.tensor_map import unfit_tile
+from tileopt.dialects.gpu_scopes import check_cluster
+from tileopt.dialects.kernel import MAX_CLUSTER
+from tileopt.dialects.tensor_map import parted_axis, unfit_tile
 from tileopt.dialects.tile_types import BufferType, ViewType
 
 I64 = eq(i64)
+
+
+def parts_of(op: Operation) -> int:
+    """How many blocks a copy is shared out to."""
+    parts = op.properties.get("parts")
+    return parts.value.data if isinstance(parts, IntegerAttr) else 1
+
+
+def check_parts(parts: int, type_: object) -> None:
+    """Raises VerifyException where a tile cannot be copied in so many parts."""
+    assert isinstance(type_, BufferType)
+    if not 2 <= parts <= MAX_CLUSTER or parts & (parts - 1):
+        raise VerifyException(f"parts are a power of two from 2 to {MAX_CLUSTER}, not {parts}")
+    if parted_axis(type_.shared_layout, parts) is None:
+        raise VerifyException(f"no {parts} parts of a multiple of 8 rows make {type_}")
 
 
 def _check(view: SSAValue, offsets: int, buffer: SSAValue) -> None:
@@ -45,7 +62,10 @@ def _check(view: SSAValue, offsets: int, buffer: SSAValue) -> None:
 
 @irdl_op_definition
 class TmaLoad(IRDLOperation):
-    """Starts the copy of a tile of the array; a barrier of this block counts the bytes when they have arrived."""
+    """Starts the copy of a tile of the array; a barrier of this block counts the bytes when they have arrived.
+
+    `parts`: of a cluster of so many blocks, each of which does the same op: block r copies part r of the tile into the
+    same place of every block's buffer, and counts its bytes at the same barrier of each (multicast)."""
 
     name = "gpu.tma_load"
     view = operand_def(ViewType)
@@ -54,6 +74,7 @@ class TmaLoad(IRDLOperation):
     barriers = operand_def(BufferType)
     index = operand_def(I64)
     bounds = opt_prop_def(BOUNDS)
+    parts = opt_prop_def(integer("parts"))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -65,6 +86,9 @@ class TmaLoad(IRDLOperation):
         _check(self.view, len(self.offsets), self.buffer)
         check_bounds(self.bounds, len(self.offsets))
         check_barriers(self.barriers.type)
+        if self.parts is not None:
+            check_parts(self.parts.value.data, self.buffer.type)
+            check_cluster(self)
 
 
 @irdl_op_definition

@@ -58,6 +58,7 @@ MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80
 CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
 RECORDED = "simt.recorded"  # unit: what threads do to memory is recorded as they run
 EARLY_LOADS = "tile.early_loads"  # set by prefetch-loads: some loads are made ahead of their iterations
+NUM_CTAS = "tile.num_ctas"  # the hint: blocks of a cluster, which load together what they share
 MANUAL_BARRIERS = "simt.manual_barriers"  # the source says where threads meet: no pass adds barriers
 
 
@@ -92,6 +93,10 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
         _integer(lambda n: is_power_of_two(n) and n <= MAX_WARPS),
     ),
     "tile.num_stages": ("a positive integer", _integer(lambda n: n > 0)),
+    NUM_CTAS: (
+        f"a power of two up to {MAX_CLUSTER}",
+        _integer(lambda n: is_power_of_two(n) and n <= MAX_CLUSTER),
+    ),
     "tile.fma": ("true or false", _is_flag),
     "tile.fast_math": ("true or false", _is_flag),
     "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
@@ -261,3 +266,9 @@ class KernelOp(IRDLOperation):
             arg_attrs=self.arg_attrs,
             reserved_attr_names=self.RESERVED,
         )
+
+
+def cluster_blocks(kernel: KernelOp) -> int:
+    """Blocks of a cluster; 1 where blocks come alone."""
+    found = kernel.attributes.get(CLUSTER)
+    return prod(int(n) for n in found.get_values()) if isinstance(found, DenseArrayBase) else 1

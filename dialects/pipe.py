@@ -142,7 +142,8 @@ class Release(IRDLOperation):
 class Copy(IRDLOperation):
     """Starts to copy a tile of a view into member `member` of a slot; elements outside read as `padding`.
 
-    `bounds`, `vector`, `padding` as in `tile.load`.
+    `bounds`, `vector`, `padding` as in `tile.load`. `parts`: of a cluster of so many blocks each copies one part, which
+    goes to all of them: they run the same loops, and copy the same tile in the same iteration.
     """
 
     name = "pipe.copy"
@@ -154,6 +155,7 @@ class Copy(IRDLOperation):
     padding = opt_prop_def(PADDING)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    parts = opt_prop_def(integer("parts"))
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -173,6 +175,8 @@ class Copy(IRDLOperation):
         check_padding(self.padding, tile.element_type)
         check_bounds(self.bounds, tile.rank)
         check_vector(self.vector)
+        if self.parts is not None and self.parts.value.data < 2:
+            raise VerifyException(f"a copy is made in 2 parts or more, not {self.parts.value.data}")
 
 
 @irdl_op_definition

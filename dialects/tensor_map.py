@@ -88,13 +88,27 @@ def unfit_array(view: SSAValue, order: Coord) -> str | None:
     return None
 
 
-def tensor_map(view: SSAValue, buffer: BufferType) -> TensorMap:
-    """The map that copies between the two need; `unfit` must have said nothing."""
+PATTERN_ROWS = 8  # of the widest swizzle: parts of a tile that begin with one are laid out like the whole
+
+
+def parted_axis(shared: SharedLayout, parts: int) -> int | None:
+    """The axis along which a tile can be copied in so many parts, each of whole patterns of the swizzle and side by
+    side in each panel: the slowest one; None where it does not divide."""
+    axis = next((a for a in shared.order[:-1] if shared.shape[a] > 1), None)
+    return axis if axis is not None and shared.shape[axis] % (PATTERN_ROWS * parts) == 0 else None
+
+
+def tensor_map(view: SSAValue, buffer: BufferType, parts: int = 1) -> TensorMap:
+    """The map that copies between the two need, in so many parts; `unfit` must have said nothing."""
     assert isinstance(view, BlockArgument) and isinstance(view.type, ViewType)
     shared, element = buffer.shared_layout, view.type.element_type
     size = bit_width(element) // 8
     box = list(shared.shape)
     box[shared.order[-1]] = copied_rows(shared)
+    if parts > 1:
+        axis = parted_axis(shared, parts)
+        assert axis is not None
+        box[axis] //= parts
     swizzle = swizzle_bytes(shared, size)
     assert swizzle is not None
     return TensorMap(view.index, dtype_name(buffer), shared.order, tuple(box), swizzle)
@@ -121,7 +135,7 @@ def tensor_maps(kernel: KernelOp) -> tuple[TensorMap, ...]:
             buffer = op.buffer.type
             assert isinstance(buffer, BufferType)
             if unfit(op.view, buffer) is None:  # else its own place says so
-                found[tensor_map(op.view, buffer)] = None
+                found[tensor_map(op.view, buffer, gpu_tma.parts_of(op))] = None
     return tuple(found)
 
 

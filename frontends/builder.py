@@ -276,7 +276,7 @@ class KernelBuilder(Tiles):
         attributes: dict[str, Attribute] = {"tile.fma": IntegerAttr(int(hints.fma), i1)}
         if hints.fast_math:
             attributes["tile.fast_math"] = UnitAttr()
-        for name in ("num_warps", "num_stages"):
+        for name in ("num_warps", "num_stages", "num_ctas"):
             if getattr(hints, name) is not None:
                 attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
         kernel = tile.Kernel.make(self.name, self._inputs, Region(self.entry), self._arg_attrs, attributes)

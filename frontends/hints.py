@@ -10,24 +10,28 @@ from tileopt.dialects.contracts import Hints
 from tileopt.dialects.diagnostics import CompileError, UnsupportedError, article, call_site, shown
 from tileopt.frontends.kernel import Kernel
 
-MOST_WARPS, MOST_STAGES = 32, 16
+MOST_WARPS, MOST_STAGES, MOST_CTAS = 32, 16, 8
 
 
-def make_hints(num_warps: Any = None, num_stages: Any = None, fma: Any = True, fast_math: Any = False) -> Hints:
+def make_hints(
+    num_warps: Any = None, num_stages: Any = None, fma: Any = True, fast_math: Any = False, num_ctas: Any = None
+) -> Hints:
     """The hints that a decorator's arguments say. Raises CompileError (`kernel/hint`)."""
     if num_warps is not None and (not _between(num_warps, MOST_WARPS) or num_warps & (num_warps - 1)):
         raise _wrong("num_warps", f"a power of two up to {MOST_WARPS}, or None", num_warps)
     if num_stages is not None and not _between(num_stages, MOST_STAGES):
         raise _wrong("num_stages", f"an integer from 1 to {MOST_STAGES}, or None", num_stages)
+    if num_ctas is not None and (not _between(num_ctas, MOST_CTAS) or num_ctas & (num_ctas - 1)):
+        raise _wrong("num_ctas", f"a power of two up to {MOST_CTAS}, or None", num_ctas)
     for name, value in (("fma", fma), ("fast_math", fast_math)):
         if not isinstance(value, bool):
             raise _wrong(name, "True or False", value)
-    return Hints(num_warps, num_stages, fma, fast_math)
+    return Hints(num_warps, num_stages, fma, fast_math, num_ctas)
 
 
 def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
     """Hints with others in place of some. `threads`: of a kernel of threads. Raises CompileError (`kernel/hint`)."""
-    known = ("fma", "fast_math") if threads else ("num_warps", "num_stages", "fma", "fast_math")
+    known = ("fma", "fast_math") if threads else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas")
     for name in given:
         if name not in known:
             raise CompileError(

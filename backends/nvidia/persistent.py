@@ -17,6 +17,7 @@ def launch_in_turn(function: Function, artifact: Artifact) -> Callable[[], Run]:
     """Launches with the grid's extents among the arguments."""
     first = next(at for at, slot in enumerate(artifact.params) if slot.kind is SlotKind.GRID)
     most = artifact.persistent * function.device.multiprocessors
+    most -= most % artifact.cluster
 
     def launch(buffer: ArgumentBuffer, grid: tuple[int, int, int], stream: int) -> None:
         x, y, z = grid

@@ -14,12 +14,13 @@ from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.nvidia.features import need
 from tileopt.backends.nvidia.mbarrier import assembly, barrier_address
+from tileopt.backends.nvidia.ptx import Statement
 from tileopt.backends.nvidia.shared import shared_address
 from tileopt.dialects import gpu_tma as gpu
 from tileopt.dialects.diagnostics import CompileError
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Feature
-from tileopt.dialects.tensor_map import FARTHEST, TensorMap, tensor_map, unfit
+from tileopt.dialects.tensor_map import FARTHEST, TensorMap, parted_axis, tensor_map, unfit
 from tileopt.dialects.tile_types import BufferType
 
 MAP_BYTES = 128
@@ -44,15 +45,16 @@ def parameters(kernel: KernelOp) -> list[str]:
 def load(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.TmaLoad)
     need(op, Feature.TMA)
-    barrier = barrier_address(emitter, op.barriers, op.index)
-    for place, coordinates in boxes(emitter, op.buffer, op.offsets):
+    barrier, parts = barrier_address(emitter, op.barriers, op.index), gpu.parts_of(op)
+    for place, coordinates in boxes(emitter, op.buffer, op.offsets, parts):
         names, constraints, operands = coordinate_operands(coordinates, 2)
         last = 2 + len(coordinates)
+        many, mask = (".multicast::cluster", f", {(1 << parts) - 1}") if parts > 1 else ("", "")
         text = (
-            f"cp.async.bulk.tensor.{len(coordinates)}d.shared::cluster.global.mbarrier::complete_tx::bytes "
-            f"[$0], [$1, {{{names}}}], [${last}];"
+            f"cp.async.bulk.tensor.{len(coordinates)}d.shared::cluster.global.mbarrier::complete_tx::bytes{many} "
+            f"[$0], [$1, {{{names}}}], [${last}]{mask};"
         )
-        pointer = f"ptr {map_name(map_of(op.view, op.buffer))}"
+        pointer = f"ptr {map_name(map_of(op.view, op.buffer, parts))}"
         assembly(emitter, text, f"r,l,{constraints},r", f"i32 {place}", pointer, *operands, f"i32 {barrier}")
 
 
@@ -66,21 +68,32 @@ def store(emitter: Emitter, op: Operation) -> None:
         assembly(emitter, text, f"r,l,{constraints}", f"i32 {place}", pointer, *operands)
 
 
-def map_of(view: SSAValue, buffer: SSAValue) -> TensorMap:
+def map_of(view: SSAValue, buffer: SSAValue, parts: int = 1) -> TensorMap:
     assert isinstance(buffer.type, BufferType)
     reason = unfit(view, buffer.type)
     if reason is not None:
         raise CompileError("gpu/tensor-map", f"the copy engine cannot move this tile: {reason}")
-    return tensor_map(view, buffer.type)
+    return tensor_map(view, buffer.type, parts)
 
 
-def boxes(emitter: Emitter, buffer: SSAValue, offsets: Sequence[SSAValue]) -> Iterator[tuple[str, list[str]]]:
-    """For each panel of the tile: its address in shared memory and the coordinates of its first element, both i32."""
+def boxes(
+    emitter: Emitter, buffer: SSAValue, offsets: Sequence[SSAValue], parts: int = 1
+) -> Iterator[tuple[str, list[str]]]:
+    """For each panel of the tile: its address in shared memory and the coordinates of its first element, both i32. Of a
+    tile in parts: those of the part that this block of the cluster copies."""
     held = emitter.buffer(buffer)
     shared = held.type.shared_layout
     base = shared_address(emitter, held.pointer)
     coordinates = [coordinate(emitter, offsets[axis]) for axis in reversed(shared.order)]
     size = types.bytes_of(types.memory_type(emitter.element(held.type.element_type)))
+    if parts > 1:
+        axis = parted_axis(shared, parts)
+        assert axis is not None
+        rank, rows, at = cluster_rank(emitter), shared.shape[axis] // parts, shared.order[::-1].index(axis)
+        base = emitter.assign(
+            f"add i32 {base}, {emitter.assign(f'mul i32 {rank}, {rows * shared.strides[axis] * size}')}"
+        )
+        coordinates[at] = emitter.assign(f"add i32 {coordinates[at]}, {emitter.assign(f'mul i32 {rank}, {rows}')}")
     for panel in range(shared.panels):
         if not panel:
             yield base, coordinates
@@ -88,6 +101,13 @@ def boxes(emitter: Emitter, buffer: SSAValue, offsets: Sequence[SSAValue]) -> It
         moved = emitter.assign(f"add i32 {base}, {panel * shared.panel_stride * size}")
         fast = emitter.assign(f"add i32 {coordinates[0]}, {panel * shared.panel}")
         yield moved, [fast, *coordinates[1:]]
+
+
+def cluster_rank(emitter: Emitter) -> str:
+    """This block's number in its cluster, an i32."""
+    statement = Statement()
+    out = statement.output("i32")
+    return statement.emit(emitter, f"mov.u32 {out}, %cluster_ctarank;", "nounwind memory(none)")[0]
 
 
 def coordinate(emitter: Emitter, offset: SSAValue) -> str:

@@ -27,6 +27,7 @@ class Artifact:
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
     persistent: int = 0
+    cluster: int = 1
     trace: Any = None  # not on disk
 
     @property
@@ -50,6 +51,7 @@ class Artifact:
             module.checks,
             module.block,
             module.persistent,
+            module.cluster,
             module.trace,
         )
 
@@ -67,6 +69,7 @@ class Artifact:
             "declarations": self.declarations,
             "block": list(self.block),
             "persistent": self.persistent,
+            "cluster": self.cluster,
             "checks": [asdict(site) for site in self.checks],
         }
         return json.dumps(fields, default=str).encode() + b"\n" + self.code

@@ -83,7 +83,9 @@ class CpuCode:
         if self.artifact.persistent:  # as many blocks as such a machine has take those of the grid in turn
             first = next(at for at, slot in enumerate(self.artifact.params) if slot.kind is SlotKind.GRID)
             buffer.words[first], buffer.words[first + 1], buffer.words[first + 2] = grid
-            launched = (min(blocks, _MULTIPROCESSORS), 1, 1)
+            whole = max(1, _MULTIPROCESSORS // self.artifact.cluster)
+            most = whole * self.artifact.cluster
+            launched = (min(blocks, most), 1, 1)
         self._entry(buffer.address, 0, 0, blocks, *launched)
         error = take_error()
         if record[0]:

@@ -37,7 +37,7 @@ class TileKernel(Kernel):
         return self._captures.places()
 
     def with_hints(self, **hints: Any) -> TileKernel:
-        """The same kernel with other hints: `num_warps`, `num_stages`, `fma`, `fast_math`."""
+        """The same kernel with other hints: `num_warps`, `num_stages`, `num_ctas`, `fma`, `fast_math`."""
         assert isinstance(self.function, FunctionType)
         return TileKernel(self.function, changed(self.hints, False, hints))
 
@@ -60,7 +60,12 @@ class TileKernel(Kernel):
 def kernel(function: Callable[..., Any]) -> TileKernel: ...
 @overload
 def kernel(
-    *, num_warps: int | None = None, num_stages: int | None = None, fma: bool = True, fast_math: bool = False
+    *,
+    num_warps: int | None = None,
+    num_stages: int | None = None,
+    fma: bool = True,
+    fast_math: bool = False,
+    num_ctas: int | None = None,
 ) -> Callable[[Callable[..., Any]], TileKernel]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -69,15 +74,17 @@ def kernel(
     num_stages: int | None = None,
     fma: bool = True,
     fast_math: bool = False,
+    num_ctas: int | None = None,
 ) -> TileKernel | Callable[[Callable[..., Any]], TileKernel]:
     """Makes a kernel of a function that says what one block does.
 
     Hints: `num_warps` of a block, `num_stages` of pipelined loops (None: the compiler chooses); `fma=False` rounds
-    after each multiplication and addition; `fast_math=True` takes the hardware's approximate functions.
+    after each multiplication and addition; `fast_math=True` takes the hardware's approximate functions; `num_ctas`
+    blocks that take neighbouring tiles form a cluster and load together what they share, on GPUs that have clusters.
 
     Errors: `kernel/annotation` for a parameter whose kind is not said, `source/missing`, `kernel/hint`.
     """
-    hints = make_hints(num_warps, num_stages, fma, fast_math)
+    hints = make_hints(num_warps, num_stages, fma, fast_math, num_ctas)
 
     def make(function: Callable[..., Any]) -> TileKernel:
         check_function(function, "tile")

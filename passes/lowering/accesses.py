@@ -13,7 +13,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, Pure, get_effects
 
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_cluster, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
@@ -89,6 +89,7 @@ def accesses(op: Operation) -> Iterator[Access]:
             | gpu_mbarrier.MbarrierInit()
             | gpu_mbarrier.MbarrierArrive()
             | gpu_mbarrier.MbarrierWait()
+            | gpu_cluster.RemoteArrive()
         ):
             return  # ordered by barriers in memory
         case _:

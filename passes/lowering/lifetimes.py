@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, simt
+from tileopt.dialects import gpu, gpu_cluster, gpu_mbarrier, gpu_tma, simt
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
@@ -78,6 +78,7 @@ _BESIDE = (
     gpu_mbarrier.MbarrierInit,
     gpu_mbarrier.MbarrierArrive,
     gpu_mbarrier.MbarrierWait,
+    gpu_cluster.RemoteArrive,
 )
 
 

@@ -1,7 +1,8 @@
 """The part of lower-pipe for kernels with roles: channels become rings, barriers and bulk copies.
 
 A channel of S slots has S barriers that say a slot is full (the producer's arrival, and the bytes of its copies) and S
-that say it is empty (an arrival of each consumer warp). Iteration n uses slot n mod S for the (n / S)-th time: the
+that say it is empty (an arrival of each consumer warp; where the blocks of a cluster fill each other's slots, of each
+consumer warp of the cluster). Iteration n uses slot n mod S for the (n / S)-th time: the
 consumers wait for the end of that phase of "full", the producer for the end of the one before of "empty", which for
 the first S iterations is over by definition (PTX ISA, mbarrier: the phase before the first has odd parity).
 """
@@ -12,10 +13,10 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tileopt.dialects import gpu_mbarrier, gpu_tma, gpu_wgmma, pipe, simt, simt_warp
+from tileopt.dialects import gpu_cluster, gpu_mbarrier, gpu_tma, gpu_wgmma, pipe, simt, simt_warp
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import MIN_BLOCKS
 from tileopt.dialects.layout import WARP_SIZE
@@ -36,6 +37,7 @@ class _Ring:
     barriers: SSAValue
     slots: int
     bytes: int
+    blocks: int  # of a cluster, which fill each other's slots
 
 
 @dataclass(slots=True)
@@ -70,8 +72,10 @@ class RoleLowering:
                 ring = self.rings[op.channel]
                 slot, _ = self.place(op, ring, op.iteration)
                 buffer = self.slot(op, ring, op.member.value.data, slot)
-                bounds: dict[str, Attribute] = {} if op.bounds is None else {"bounds": op.bounds}
-                insert(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], bounds)
+                kept: dict[str, Attribute] = {
+                    name: op.properties[name] for name in ("bounds", "parts") if name in op.properties
+                }
+                insert(op, gpu_tma.TmaLoad, [op.view, *op.offsets, buffer, ring.barriers, slot], [], kept)
             case pipe.Wait():
                 ring = self.rings[op.channel]
                 slot, turn = self.place(op, ring, op.iteration)
@@ -87,10 +91,7 @@ class RoleLowering:
                 slot, _ = self.place(op, ring, op.iteration)
                 if op.channel in self.by_threads:
                     insert(op, simt_warp.SyncWarp)  # the lane that arrives does so for all
-                where = self.first_lane(op)
-                if op.where is not None:
-                    where = emit(op, arith.AndIOp, [where, op.where], [i1])
-                self.arrive(op, ring, add(op, slot, number(op, ring.slots)), where, {})
+                self.release(op, ring, slot)
             case pipe.Roles():
                 self.split(op)
             case _:
@@ -103,7 +104,9 @@ class RoleLowering:
         members = [emit(op, simt.AllocShared, [], [m], properties) for m in type_.members.data]
         barriers = emit(op, simt.AllocShared, [], [BufferType.of((2 * slots,), i64)])
         size = sum(prod(m.get_shape()) * bit_width(m.element_type) // 8 for m in type_.members.data)
-        return _Ring(members, barriers, slots, size)
+        parts = [use.operation.parts for use in op.result.uses if isinstance(use.operation, pipe.Copy)]
+        blocks = max((p.value.data for p in parts if p is not None), default=1)
+        return _Ring(members, barriers, slots, size, blocks)
 
     def place(self, at: Operation, ring: _Ring, iteration: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The slot that an iteration uses, and how often it was used before."""
@@ -124,10 +127,26 @@ class RoleLowering:
         operands = [ring.barriers, index] if where is None else [ring.barriers, index, where]
         insert(at, gpu_mbarrier.MbarrierArrive, operands, [], properties)
 
-    def first_lane(self, at: Operation) -> SSAValue:
+    def release(self, op: pipe.Release, ring: _Ring, slot: SSAValue) -> None:
+        """A warp's arrival at "empty". Where the blocks of a cluster fill each other's slots, each must know of all:
+        lane r tells block r."""
+        lane = self.lane(op)
+        if ring.blocks == 1:
+            where = compare(op, EQUAL, lane, number(op, 0, i32))
+        else:
+            where = compare(op, BELOW, lane, number(op, ring.blocks, i32))
+        if op.where is not None:
+            where = emit(op, arith.AndIOp, [where, op.where], [i1])
+        index = add(op, slot, number(op, ring.slots))
+        if ring.blocks == 1:
+            self.arrive(op, ring, index, where, {})
+            return
+        rank = emit(op, arith.ExtUIOp, [lane], [i64])
+        insert(op, gpu_cluster.RemoteArrive, [ring.barriers, index, rank, where], [], {"reads": UnitAttr()})
+
+    def lane(self, at: Operation) -> SSAValue:
         thread = emit(at, simt.ThreadId, [], [i32])
-        lane = emit(at, arith.AndIOp, [thread, number(at, WARP_SIZE - 1, i32)], [i32])
-        return compare(at, EQUAL, lane, number(at, 0, i32))
+        return emit(at, arith.AndIOp, [thread, number(at, WARP_SIZE - 1, i32)], [i32])
 
     # --- the two roles ---------------------------------------------------------------------------------------------
 
@@ -138,7 +157,7 @@ class RoleLowering:
         begin = Block()
         self.begin(op, begin)
         insert(op, scf.IfOp, [first], [], {}, [Region(begin), Region()])
-        insert(op, simt.Barrier)
+        self.meet(op)
         consumer = compare(op, BELOW, thread, number(op, self.consumers, i32))
         work, fill = op.consumers.block, op.producer.block
         self.role(op, work, op.consumer_registers.value.data, 1)
@@ -146,9 +165,19 @@ class RoleLowering:
         regions = [op.detach_region(region) for region in list(op.regions)]
         chosen = insert(op, scf.IfOp, [consumer], [], {}, regions)
         chosen.attributes[ROLE] = IntegerAttr(self.consumers, i64)
+        if any(ring.blocks > 1 for ring in self.rings.values()):
+            self.meet(op)  # no block ends while others of its cluster may write to it
         self.kernel.attributes[simt.THREADS] = IntegerAttr(self.consumers + WARP_SIZE * PRODUCER_WARPS, i64)
         self.kernel.attributes[simt.WORKERS] = IntegerAttr(self.consumers, i64)
         self.kernel.attributes[MIN_BLOCKS] = op.blocks
+
+    def meet(self, op: pipe.Roles) -> None:
+        """All threads that use the barriers, of the block or of the cluster."""
+        if all(ring.blocks == 1 for ring in self.rings.values()):
+            insert(op, simt.Barrier)
+            return
+        insert(op, gpu_cluster.ClusterArrive)
+        insert(op, gpu_cluster.ClusterWait)
 
     def begin(self, op: pipe.Roles, block: Block) -> None:
         end = scf.YieldOp.create()
@@ -157,7 +186,8 @@ class RoleLowering:
         warps = self.consumers // WARP_SIZE
         for ring in self.rings.values():
             for at in range(2 * ring.slots):
-                count: dict[str, Attribute] = {"count": IntegerAttr(1 if at < ring.slots else warps, i64)}
+                arrivals = 1 if at < ring.slots else warps * ring.blocks
+                count: dict[str, Attribute] = {"count": IntegerAttr(arrivals, i64)}
                 insert(end, gpu_mbarrier.MbarrierInit, [ring.barriers, number(end, at)], [], count)
         insert(end, gpu_mbarrier.MbarrierFence)
 

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_cluster, gpu_mbarrier, gpu_wgmma, simt
 from tileopt.dialects.verifier import walk
 
 # What other threads, or earlier groups of the unit, are met at.
@@ -29,6 +29,7 @@ MEETINGS = (
     gpu_wgmma.WgmmaWait,
     gpu_mbarrier.MbarrierWait,
     gpu_mbarrier.MbarrierArrive,
+    gpu_cluster.RemoteArrive,
 )
 
 

@@ -42,6 +42,12 @@ class Order:
         self.grouped = _shared_along_both(axes)
         self.longer = next((a for loop in loops for a in range(3) if _growth(loop.ub, a) == 1), None)
 
+    @property
+    def fastest(self) -> int:
+        """The axis along which blocks that are taken one after the other are neighbours: each 2, 4 or 8 of them from a
+        multiple on, where the grid has a multiple of blocks along it."""
+        return 0 if self.longer != 0 else 1
+
     def ids(
         self, at: Operation, turn: SSAValue, extents: list[SSAValue], total: SSAValue, width: SSAValue
     ) -> list[SSAValue]:

@@ -30,6 +30,7 @@ from tileopt.passes.building import add, insert, number
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import panelled_layout
 from tileopt.passes.lowering.slot_counters import carry
+from tileopt.passes.schedule.clusters import parts_of
 from tileopt.passes.schedule.pipeline_rewrite import Stream
 from tileopt.passes.schedule.role_slice import slice_of
 
@@ -130,6 +131,9 @@ def _through(group: list[Stream], channel: SSAValue, count: SSAValue) -> None:
     for member, stream in enumerate(group):
         properties = {k: v for k, v in stream.load.properties.items() if k in ("padding", "bounds", "vector")}
         properties["member"] = IntegerAttr(member, i64)
+        parts = parts_of(stream.load)
+        if parts is not None:
+            properties["parts"] = parts
         view, *offsets = stream.load.operands
         copy = insert(last, pipe.Copy, [view, *offsets, channel, count], [], properties)
         copy.location = stream.load.location

@@ -35,6 +35,7 @@ from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, store_bytes
 from tileopt.passes.schedule.block_order import Order
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
+from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
@@ -65,9 +66,10 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
         return
     stages = _stages(kernel)
     target = target_of(kernel)
+    ctas = cluster_size(kernel, target)
     if not target.has(Feature.CP_ASYNC):
         return
-    if specialise(kernel, loops, target, stages):
+    if specialise(kernel, loops, target, stages, ctas):
         return
     wanted = target.default_stages if stages is None else stages
     for loop in reversed(loops):  # an inner loop stands after the one around it
@@ -78,8 +80,9 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
                 rewrite(loop, streams, slots)
 
 
-def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stages: int | None) -> bool:
-    """Makes channels for a producer of its own, where each load that a loop stages can be a bulk copy."""
+def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stages: int | None, ctas: int) -> bool:
+    """Makes channels for a producer of its own, where each load that a loop stages can be a bulk copy. `ctas`: blocks
+    of a cluster, if they have loads in common."""
     warps = kernel.attributes.get(NUM_WARPS)
     if not (target.has(Feature.TMA) and target.has(Feature.SETMAXNREG)) or not isinstance(warps, IntegerAttr):
         return False
@@ -103,6 +106,8 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
     if slots < 2:
         return False
     order = Order([s.load for bulk in found for s in bulk.streams], [bulk.loop for bulk in found])
+    if ctas > 1 and share([s for bulk in found for s in bulk.streams], order.fastest, ctas):
+        make_cluster(kernel, order.fastest, ctas)
     turns = make_persistent(kernel, budget.blocks, order)
     # What each turn loads before its loops has one slot: its memory is what a staged tile would take.
     before = bulk_loop(turns, find_streams(turns), target)

@@ -62,7 +62,13 @@ def test_hopper_roles_and_channels() -> None:
     assert sum(role["warps"] * 32 * role["registers"] for role in roles.values()) <= 65536
     (channel,) = report["channels"]
     stage = (128 * 64 + 64 * 256) * 2
-    assert channel == {"arrays": ["a", "b"], "stages": channel["stages"], "stage_bytes": stage, "by": "TMA load"}
+    assert channel == {
+        "arrays": ["a", "b"],
+        "stages": channel["stages"],
+        "stage_bytes": stage,
+        "by": "TMA load",
+        "together": [],
+    }
     # A barrier says that a slot is full, another that it is empty.
     assert ptx.count("mbarrier.init") == 2 * channel["stages"]
     epilogue = next(b for b in report["buffers"] if b["arrays"] == ["c"])

@@ -63,8 +63,10 @@ def _try_wait(threads: list[Thread], asked: Description) -> None:
 
 def _remote_arrive(threads: list[Thread], asked: Description) -> None:
     for thread in threads:
-        address, rank = thread.operands()
+        address, rank, *where = thread.operands()
         block = thread.block
+        if where and not where[0] & 1:
+            continue
         if not 0 <= rank < len(block.cluster):
             raise asked.error("rank", f"block {rank} of a cluster of {len(block.cluster)}")
         other = block.cluster[rank]

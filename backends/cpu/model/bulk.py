@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tileopt.backends.cpu.model.barriers import barrier_at
 from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.state import Block, Description, Thread, Transfer
+from tileopt.backends.cpu.reference.barriers import MemoryBarrier
 from tileopt.backends.cpu.reference.boxes import load_box, store_box
 from tileopt.backends.cpu.reference.shared_operands import layout_of
 from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.tensor_map import parted_axis
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,13 +57,20 @@ def _load(threads: list[Thread], asked: Description) -> None:
 
 
 def _begin_load(block: Block, copy: _Copy, asked: Description) -> None:
-    barrier = barrier_at(block, copy.rest[1], asked)
+    parts = int(asked.get("parts") or 1)
+    if parts > 1 and parts != len(block.cluster):
+        raise asked.error("rank", f"{asked.op} in {parts} parts by a cluster of {len(block.cluster)} blocks")
+    axis = None if parts == 1 else parted_axis(copy.layout, parts)
+    for other in block.cluster if parts > 1 else [block]:
+        away = other.base - block.base
+        barrier = barrier_at(other, copy.rest[1] + away, asked)
+        tile = other.part(copy.rest[0] + away, copy.tile.nbytes, asked).view(copy.tile.dtype)
 
-    def make() -> None:
-        load_box(copy.array, copy.offsets, copy.tile, copy.layout)
-        barrier.complete(copy.bytes)
+        def make(tile: Array = tile, barrier: MemoryBarrier = barrier) -> None:
+            load_box(copy.array, copy.offsets, tile, copy.layout, axis, parts, block.rank)
+            barrier.complete(copy.bytes // parts)
 
-    _begin(block, make)
+        _begin(other, make)
 
 
 def _store(threads: list[Thread], asked: Description) -> None:

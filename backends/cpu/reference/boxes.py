@@ -23,14 +23,28 @@ def _overlap(array: Array, offsets: Sequence[int], shape: Sequence[int]) -> tupl
     return there, here
 
 
-def load_box(array: Array, offsets: Sequence[int], tile: Array, layout: SharedLayout) -> None:
-    """Fills `tile`, the elements of a buffer in the order of memory; what lies outside the array is 0."""
+def load_box(
+    array: Array,
+    offsets: Sequence[int],
+    tile: Array,
+    layout: SharedLayout,
+    axis: int | None = None,
+    parts: int = 1,
+    part: int = 0,
+) -> None:
+    """Fills `tile`, the elements of a buffer in the order of memory; what lies outside the array is 0. Where `axis` is
+    given: one of so many parts along it."""
     import numpy as np
 
     box = np.zeros(layout.shape, array.dtype)
     there, here = _overlap(array, offsets, layout.shape)
     box[here] = array[there]
-    tile[element_places(layout)] = box
+    places = element_places(layout)
+    if axis is not None:
+        rows = layout.shape[axis] // parts
+        chosen = (slice(None),) * axis + (slice(part * rows, (part + 1) * rows),)
+        places, box = places[chosen], box[chosen]
+    tile[places] = box
 
 
 def store_box(array: Array, offsets: Sequence[int], tile: Array, layout: SharedLayout) -> None:

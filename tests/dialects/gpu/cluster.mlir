@@ -5,7 +5,7 @@
 // Blocks that come in clusters.
 
 // CHECK-LABEL: simt.kernel @ring
-simt.kernel @ring(%i: i64, %v: f32) attributes {simt.cluster = array<i64: 4, 1, 1>} {
+simt.kernel @ring(%i: i64, %v: f32, %c: i1) attributes {simt.cluster = array<i64: 4, 1, 1>} {
   %m = simt.alloc_shared : !tile.buffer<64xf32>
   %b = simt.alloc_shared : !tile.buffer<1xi64>
   // CHECK: gpu.cluster_arrive
@@ -23,5 +23,8 @@ simt.kernel @ring(%i: i64, %v: f32) attributes {simt.cluster = array<i64: 4, 1, 
   // CHECK: gpu.remote_arrive %b[%i] of %i : !tile.buffer<1xi64>
   // GENERIC: "gpu.remote_arrive"(%b, %i, %i) : (!tile.buffer<1xi64>, i64, i64) -> ()
   gpu.remote_arrive %b[%i] of %i : !tile.buffer<1xi64>
+  // CHECK-NEXT: gpu.remote_arrive %b[%i] of %i where %c {reads} : !tile.buffer<1xi64>
+  // GENERIC-NEXT: "gpu.remote_arrive"(%b, %i, %i, %c) <{reads}> : (!tile.buffer<1xi64>, i64, i64, i1) -> ()
+  gpu.remote_arrive %b[%i] of %i where %c {reads} : !tile.buffer<1xi64>
   simt.return
 }

@@ -27,3 +27,15 @@ simt.kernel @copies(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %y
   gpu.tma_wait {pending = 0, read}
   simt.return
 }
+
+// Two blocks of a cluster copy a half each, for both.
+
+// CHECK-LABEL: simt.kernel @halves
+simt.kernel @halves(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %i: i64) attributes {simt.cluster = array<i64: 2, 1, 1>} {
+  %b = simt.alloc_shared : !tile.buffer<1xi64>
+  %t = simt.alloc_shared : !tile.buffer<64x128xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3], panel = 64>>
+  // CHECK: gpu.tma_load %x[%i, %i], %t, %b[%i] {parts = 2 : i64}
+  // GENERIC: "gpu.tma_load"(%x, %i, %i, %t, %b, %i) <{parts = 2 : i64}>
+  gpu.tma_load %x[%i, %i], %t, %b[%i] {parts = 2} : !tile.view<?x?xbf16, shared>, !tile.buffer<64x128xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3], panel = 64>>, !tile.buffer<1xi64>
+  simt.return
+}

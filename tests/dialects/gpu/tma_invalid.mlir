@@ -90,3 +90,36 @@ simt.kernel @k(%x: !tile.view<?x?x?x?x?x?xbf16, shared>, %i: i64) {
 
 // expected-error@+1 {{pending counts groups, it is not -1}}
 gpu.tma_wait {pending = -1}
+
+// -----
+
+#rows = #tile.contract<align = 16, unit = 1, shape = [1, 8], stride = [8, 1], regular>
+simt.kernel @k(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %i: i64) attributes {simt.cluster = array<i64: 2, 1, 1>} {
+  %b = simt.alloc_shared : !tile.buffer<1xi64>
+  %t = simt.alloc_shared : !tile.buffer<64x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>
+  // expected-error@+1 {{parts are a power of two from 2 to 16, not 3}}
+  gpu.tma_load %x[%i, %i], %t, %b[%i] {parts = 3} : !tile.view<?x?xbf16, shared>, !tile.buffer<64x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.buffer<1xi64>
+  simt.return
+}
+
+// -----
+
+#rows = #tile.contract<align = 16, unit = 1, shape = [1, 8], stride = [8, 1], regular>
+simt.kernel @k(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %i: i64) attributes {simt.cluster = array<i64: 2, 1, 1>} {
+  %b = simt.alloc_shared : !tile.buffer<1xi64>
+  %t = simt.alloc_shared : !tile.buffer<24x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>
+  // expected-error@+1 {{no 2 parts of a multiple of 8 rows make !tile.buffer<24x64xbf16}}
+  gpu.tma_load %x[%i, %i], %t, %b[%i] {parts = 2} : !tile.view<?x?xbf16, shared>, !tile.buffer<24x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.buffer<1xi64>
+  simt.return
+}
+
+// -----
+
+#rows = #tile.contract<align = 16, unit = 1, shape = [1, 8], stride = [8, 1], regular>
+simt.kernel @k(%x: !tile.view<?x?xbf16, shared> {tile.contract = #rows}, %i: i64) {
+  %b = simt.alloc_shared : !tile.buffer<1xi64>
+  %t = simt.alloc_shared : !tile.buffer<64x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>
+  // expected-error@+1 {{gpu.tma_load needs a kernel whose blocks come in clusters (simt.cluster)}}
+  gpu.tma_load %x[%i, %i], %t, %b[%i] {parts = 2} : !tile.view<?x?xbf16, shared>, !tile.buffer<64x64xbf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.buffer<1xi64>
+  simt.return
+}

@@ -16,6 +16,9 @@ tile.kernel @ring(%x: !tile.view<?x?xbf16, shared>, %y: !tile.view<?xf32, shared
   // CHECK-NEXT: pipe.copy %y[%i], %ring[%i] {member = 1 : i64, padding = -1.000000e+00 : f32, bounds = #tile.bounds<masked [0]>, vector = 4 : i64} : !tile.view<?xf32, shared>, !pipe.channel<3, !tile.buffer<128x32xbf16>, !tile.buffer<128xf32>>
   // GENERIC: "pipe.copy"(%y, %i, %ring, %i) <{member = 1 : i64, padding = -1.000000e+00 : f32, bounds = #tile.bounds<masked [0]>, vector = 4 : i64}> :
   pipe.copy %y[%i], %ring[%i] {member = 1, padding = -1.0 : f32, bounds = #tile.bounds<masked [0]>, vector = 4} : !tile.view<?xf32, shared>, !pipe.channel<3, !tile.buffer<128x32xbf16>, !tile.buffer<128xf32>>
+  // CHECK-NEXT: pipe.copy %x[%i, %i], %ring[%i] {member = 0 : i64, parts = 2 : i64}
+  // GENERIC: "pipe.copy"(%x, %i, %i, %ring, %i) <{member = 0 : i64, parts = 2 : i64}>
+  pipe.copy %x[%i, %i], %ring[%i] {member = 0, parts = 2} : !tile.view<?x?xbf16, shared>, !pipe.channel<3, !tile.buffer<128x32xbf16>, !tile.buffer<128xf32>>
   // CHECK-NEXT: pipe.commit %ring[%i] : !pipe.channel<3, !tile.buffer<128x32xbf16>, !tile.buffer<128xf32>>
   // GENERIC: "pipe.commit"(%ring, %i) :
   pipe.commit %ring[%i] : !pipe.channel<3, !tile.buffer<128x32xbf16>, !tile.buffer<128xf32>>

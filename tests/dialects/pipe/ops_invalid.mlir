@@ -127,3 +127,11 @@ pipe.roles {warps = 4, consumer_registers = 232, producer_registers = 40, blocks
 } producer {
   pipe.end_role
 }
+
+// -----
+
+%c = "test.op"() : () -> !pipe.channel<2, !tile.buffer<8x8xf16>, !tile.buffer<8xf32>>
+%v = "test.op"() : () -> !tile.view<?x?xf16, shared>
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{a copy is made in 2 parts or more, not 1}}
+pipe.copy %v[%i, %i], %c[%i] {member = 0, parts = 1} : !tile.view<?x?xf16, shared>, !pipe.channel<2, !tile.buffer<8x8xf16>, !tile.buffer<8xf32>>
