@@ -73,6 +73,11 @@ def main(target: str | None) -> None:
             out = torch.full_like(reference, math.nan)
             einsum(text, *operands, out=out)
             close(text, out, reference, 1e-5)
+    if target is None and torch.cuda.get_device_capability() >= (9, 0):
+        a, b = fresh(512, 200, dtype=torch.bfloat16), fresh(200, 272, dtype=torch.bfloat16)
+        out = torch.full((512, 272), math.nan, device="cuda")
+        matmul.with_hints(num_ctas=2)[(4, 3)](a, b, out, 128, 128, 64)
+        close("product in clusters", out, a.double() @ b.double(), 1e-6)
     if target is None:
         hardware()
     torch.cuda.synchronize()

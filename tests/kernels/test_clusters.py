@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_device import Device
 
 import tileopt
 from tileopt import tile
@@ -20,7 +21,11 @@ from attention import attention
 from matmul import matmul
 
 WIDE, HEADS = "bf16[?:16, ?:16]", "bf16[?, ?:16, ?:16]"
-MODEL = "model:sm_90a"
+
+
+def target_of(device: Device) -> str | None:
+    """On a CPU the model of a GPU that has clusters."""
+    return "model:sm_90a" if device.name == "cpu" else None
 
 
 def fresh(rng: np.random.Generator, *shape: int) -> Any:
@@ -30,31 +35,33 @@ def fresh(rng: np.random.Generator, *shape: int) -> Any:
 @pytest.mark.parametrize("size", [2, 4])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("m", "n", "k"), [(500, 136, 200), (512, 264, 320)])
-def test_product(rng: np.random.Generator, m: int, n: int, k: int, transposed: bool, size: int) -> None:
+def test_product(device: Device, rng: np.random.Generator, m: int, n: int, k: int, transposed: bool, size: int) -> None:
+    device.needs(90, exactly=(90,))
     a, b = fresh(rng, m, k), fresh(rng, k, n)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     given = np.ascontiguousarray(b.T).T if transposed else b
-    out = np.full((m, n), np.nan, np.float32)
+    out = device.empty((m, n), np.float32)
     grid = (tileopt.cdiv(m, 128), tileopt.cdiv(n, 128))
-    matmul.with_hints(num_ctas=size)[grid](a, given, out, BM=128, BN=128, BK=64, target=MODEL)
-    np.testing.assert_allclose(out, wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
+    kernel = matmul.with_hints(num_ctas=size)
+    kernel[grid](device.put(a), device.put(given), out, BM=128, BN=128, BK=64, target=target_of(device))
+    np.testing.assert_allclose(device.get(out), wanted, rtol=0, atol=2e-6 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_attention(rng: np.random.Generator, causal: bool) -> None:
+def test_attention(device: Device, rng: np.random.Generator, causal: bool) -> None:
+    device.needs(90, exactly=(90,))
     heads, rows, d = 2, 256, 64
     q, k, v = (fresh(rng, heads, rows, d) for _ in range(3))
-    out = np.full((heads, rows, d), np.nan, ml_dtypes.bfloat16)
-    kernel = attention.with_hints(num_ctas=2)
-    kernel[(rows // 64, heads)](
-        q, k, v, out, float(0.125 * np.log2(np.e)), BM=64, BN=64, D=d, CAUSAL=causal, target=MODEL
-    )
+    out = device.empty((heads, rows, d), ml_dtypes.bfloat16)
+    kernel = attention.with_hints(num_ctas=2)[(rows // 64, heads)]
+    scale, target = float(0.125 * np.log2(np.e)), target_of(device)
+    kernel(*map(device.put, (q, k, v)), out, scale, BM=64, BN=64, D=d, CAUSAL=causal, target=target)
     scores = 0.125 * (q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1))
     if causal:
         scores = np.where(np.tril(np.ones((rows, rows), bool)), scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     wanted = weights / weights.sum(axis=-1, keepdims=True) @ v.astype(np.float64)
-    np.testing.assert_allclose(out.astype(np.float64), wanted, rtol=0, atol=0.02)
+    np.testing.assert_allclose(device.get(out).astype(np.float64), wanted, rtol=0, atol=0.02)
 
 
 def compiled(kernel: Any, target: str = "sm_90a", **given: Any) -> Any:
@@ -96,7 +103,7 @@ def test_without_the_hint_blocks_come_alone() -> None:
 def test_the_grid_has_whole_clusters(rng: np.random.Generator) -> None:
     a, b, out = fresh(rng, 320, 64), fresh(rng, 64, 128), np.zeros((320, 128), np.float32)
     with pytest.raises(LaunchError) as caught:
-        matmul.with_hints(num_ctas=2)[(3, 1)](a, b, out, BM=128, BN=128, BK=64, target=MODEL)
+        matmul.with_hints(num_ctas=2)[(3, 1)](a, b, out, BM=128, BN=128, BK=64, target="model:sm_90a")
     assert "grid[0] % 2 == 0" in str(caught.value) and not out.any()
 
 
