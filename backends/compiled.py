@@ -67,6 +67,8 @@ class CompiledModule:
     `name`: the kernel's symbol. `threads`: of one block. `shared_bytes`: on a GPU the dynamic shared memory of one
     block, on the CPU the scratch that one block needs. `ir`: printed IR by level, a callable where printing can wait.
     `conditions`: what must hold at a launch for `launch` outcomes, in the words of `backends.runtime.conditions`.
+    `guards`: relations between extents of arrays that would make the code better. `assumed`: those of them that it
+    relies on; `conditions` has them, too.
     `persistent`: blocks of a multiprocessor, which take the launch's blocks in turn; 0 where each block is launched.
     `cluster`: blocks of a persistent grid's clusters.
     `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
@@ -87,6 +89,8 @@ class CompiledModule:
     ptx: str | None = None
     report: dict[str, object] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     checks: tuple[CheckSite, ...] = ()
     block: tuple[int, ...] = ()
     persistent: int = 0

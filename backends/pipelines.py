@@ -19,7 +19,7 @@ from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.backends.llvm.faults import check_sites, has_record
 from tileopt.backends.report import describe
 from tileopt.dialects.diagnostics import CompileError, location_of
-from tileopt.dialects.kernel import PERSISTENT, cluster_blocks
+from tileopt.dialects.kernel import GUARDS, PERSISTENT, REQUIRES, cluster_blocks
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
 from tileopt.passes.schedule.pipeline_loops import NUM_STAGES
@@ -36,6 +36,7 @@ PASSES = (
     "raise-while",  # before all that asks how often a loop runs
     "cse",  # the same tile loaded twice is loaded once, before anything counts loads
     # Proofs come first: later passes rewrite the offsets that they are about.
+    "fold-minima",  # of what a loop goes over, which the proofs inside start from
     "elide-bounds",
     "infer-facts",  # after elide-bounds: an access that is proved inside needs no common edge for its vectors
     "verify-ownership",
@@ -66,6 +67,7 @@ PASSES = (
 LEVELS = {"tile": "verify-ownership", "layout": "fold-layouts", "simt": "check-accesses"}
 
 Timings = dict[str, float]
+Holds = Callable[[str], bool]
 
 
 @contextmanager
@@ -162,14 +164,31 @@ def _checker() -> Callable[[str, ModuleOp, str], None]:
     return both
 
 
-def compile_module(module: ModuleOp, target: Target, timings: Timings | None = None) -> CompiledModule:
-    """One kernel's module (consumed) to the target's code. Raises CompileError and its kin."""
+def compile_module(
+    module: ModuleOp,
+    target: Target,
+    timings: Timings | None = None,
+    holds: Holds | None = None,
+    given: tuple[str, ...] = (),
+) -> CompiledModule:
+    """One kernel's module (consumed) to the target's code. Raises CompileError and its kin.
+
+    `holds`: whether a relation between extents holds in all launches that the code is for. Of those that would prove
+    an access inside or fix where a loop ends, the ones that do are taken as given; `conditions` has them then.
+    `given`: relations that hold in all of those launches whatever they prove.
+    """
     with _no_garbage_collection():
         check_target(_only_kernel(module), target.name, target.arch, target.kind)
         levels: dict[str, str | Callable[[], str]] = {}
         kept = {name: level for level, name in LEVELS.items()}
 
+        guards: tuple[str, ...] = ()
+        assumed: tuple[str, ...] = ()
+
         def keep(name: str, now: ModuleOp) -> None:
+            nonlocal guards, assumed
+            if name == "elide-bounds":
+                guards, assumed = _specialise(now, holds, given)
             if name in kept:
                 copy = now if name == PASSES[-1] else now.clone()
                 levels[kept[name]] = copy.__str__
@@ -196,13 +215,35 @@ def compile_module(module: ModuleOp, target: Target, timings: Timings | None = N
             llvm=llvm,
             ptx=ptx,
             report=describe(kernel, target, stages),
-            conditions=launch_conditions(kernel),
+            conditions=(*launch_conditions(kernel), *assumed),
+            guards=guards,
+            assumed=assumed,
             checks=check_sites(kernel),
             block=kernel.block or (),
             persistent=kernel.integer(PERSISTENT) or 0,
             cluster=cluster_blocks(kernel),
             trace=_trace(kernel) if target.checking else None,
         )
+
+
+def _specialise(
+    module: ModuleOp, holds: Holds | None, given: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Proves accesses once more with the relations that hold; gives all that would help, and those.
+
+    The kernel's contract stays what its author wrote: whether a kernel is accepted is no matter of a launch's extents.
+    """
+    kernel = _only_kernel(module)
+    guards = kernel.relations(GUARDS)
+    assumed = given if holds is None else (*given, *filter(holds, guards))
+    if assumed:
+        contract = kernel.relations(REQUIRES)
+        kernel.set_relations(REQUIRES, [*contract, *assumed])
+        kernel.set_relations(GUARDS, [])
+        for name in ("fold-minima", "elide-bounds"):
+            _pass(name).apply(_context(), module)
+        kernel.set_relations(REQUIRES, contract)
+    return guards, assumed
 
 
 def _trace(kernel: KernelOp) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import ClassVar, Self
 
@@ -53,6 +53,7 @@ MIN_BLOCKS = "simt.min_blocks"  # blocks that a multiprocessor shall hold at onc
 DYNAMIC_SHARED = "simt.dynamic_shared"  # bytes of shared memory besides the static ones
 CLUSTER = "simt.cluster"  # array<i64: x, y, z>: blocks of a cluster
 REQUIRES = "simt.requires"  # array of strings: relations that the host checks at each launch; see `requires`
+GUARDS = "simt.guards"  # array of strings: relations between extents; code for launches where they hold is better
 GRID_RANK = "simt.grid_rank"  # axes that the grid may have
 MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
 CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
@@ -108,6 +109,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     DYNAMIC_SHARED: ("a size in bytes", _integer(lambda n: n >= 0)),
     CLUSTER: (f"three extents of at most {MAX_CLUSTER} blocks", _is_extents(MAX_CLUSTER)),
     REQUIRES: ("an array of strings", _is_strings),
+    GUARDS: ("an array of strings", _is_strings),
     GRID_RANK: ("1, 2 or 3", _integer(lambda n: 1 <= n <= 3)),
     MIN_ARCH: ("a string", lambda value: isinstance(value, StringAttr)),
     CHECKS: ('"unchecked" or "denied"', lambda v: isinstance(v, StringAttr) and v.data in ("unchecked", "denied")),
@@ -201,22 +203,33 @@ class KernelOp(IRDLOperation):
             value = self.attributes.get(name)
             if value is not None and not holds(value):
                 raise VerifyException(f"{name} is {meaning}, not {value}")
-        self._verify_requires()
+        self._verify_relations(REQUIRES)
+        self._verify_relations(GUARDS)
 
-    def _verify_requires(self) -> None:
-        required = self.attributes.get(REQUIRES)
-        if not isinstance(required, ArrayAttr):
-            return
+    def relations(self, attribute: str) -> tuple[str, ...]:
+        """The texts in an attribute of relations: `simt.requires` or `simt.guards`."""
+        found = self.attributes.get(attribute)
+        return tuple(t.data for t in found.data if isinstance(t, StringAttr)) if isinstance(found, ArrayAttr) else ()
+
+    def set_relations(self, attribute: str, texts: Iterable[str]) -> None:
+        """Replaces an attribute of relations, each of which is kept once; none leaves no attribute."""
+        kept = [StringAttr(text) for text in dict.fromkeys(texts)]
+        if kept:
+            self.attributes[attribute] = ArrayAttr(kept)
+        else:
+            self.attributes.pop(attribute, None)
+
+    def _verify_relations(self, attribute: str) -> None:
         arrays: set[str] = set()
         scalars: set[str] = set()
         for index, type_ in enumerate(self.function_type.inputs.data):
             name = self.arg_attr(index, NAME)
             if isinstance(name, StringAttr):
                 (arrays if isinstance(type_, ViewType) else scalars).add(name.data)
-        for text in required.data:
-            wrong = wrong_condition(text.data, arrays, scalars) if isinstance(text, StringAttr) else None
+        for text in self.relations(attribute):
+            wrong = wrong_condition(text, arrays, scalars)
             if wrong is not None:
-                raise VerifyException(f"{REQUIRES} has {text}: {wrong}")
+                raise VerifyException(f'{attribute} has "{text}": {wrong}')
 
     def _verify_argument(self, index: int, type_: Attribute) -> None:
         name = self.arg_name(index)

@@ -19,6 +19,7 @@ PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
 _PASSES = {
     "raise-while": "tileopt.passes.schedule.raise_while",
     "infer-facts": "tileopt.passes.analysis.infer_facts",
+    "fold-minima": "tileopt.passes.safety.fold_minima",
     "elide-bounds": "tileopt.passes.safety.elide_bounds",
     "verify-ownership": "tileopt.passes.safety.verify_ownership",
     "verify-barriers": "tileopt.passes.safety.verify_barriers",

@@ -28,6 +28,8 @@ class Artifact:
     block: tuple[int, ...] = ()
     persistent: int = 0
     cluster: int = 1
+    guards: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     trace: Any = None  # not on disk
 
     @property
@@ -52,6 +54,8 @@ class Artifact:
             module.block,
             module.persistent,
             module.cluster,
+            module.guards,
+            module.assumed,
             module.trace,
         )
 
@@ -70,6 +74,8 @@ class Artifact:
             "block": list(self.block),
             "persistent": self.persistent,
             "cluster": self.cluster,
+            "guards": list(self.guards),
+            "assumed": list(self.assumed),
             "checks": [asdict(site) for site in self.checks],
         }
         return json.dumps(fields, default=str).encode() + b"\n" + self.code
@@ -84,7 +90,17 @@ class Artifact:
             conditions = tuple(fields.pop("conditions"))
             checks = tuple(CheckSite(**site) for site in fields.pop("checks"))
             block = tuple(fields.pop("block"))
-            return Artifact(**fields, params=params, conditions=conditions, checks=checks, block=block, code=code)
+            guards, assumed = (tuple(fields.pop(name)) for name in ("guards", "assumed"))
+            return Artifact(
+                **fields,
+                params=params,
+                conditions=conditions,
+                checks=checks,
+                block=block,
+                guards=guards,
+                assumed=assumed,
+                code=code,
+            )
         except (ValueError, KeyError, TypeError):
             return None
 

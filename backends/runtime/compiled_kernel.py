@@ -21,9 +21,11 @@ class CompiledKernel:
         self.signature = dict(signature)
 
     @staticmethod
-    def make(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> CompiledKernel:
-        """Runs the compiler. Raises CompileError and its kin."""
-        return CompiledKernel(specialise.compile_kernel(definition, signature, target), signature)
+    def make(
+        definition: KernelDefinition, signature: Mapping[str, Spec], target: Target, given: tuple[str, ...] = ()
+    ) -> CompiledKernel:
+        """Runs the compiler. `given`: relations that its launches fulfil. Raises CompileError and its kin."""
+        return CompiledKernel(specialise.compile_kernel(definition, signature, target, given=given), signature)
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from tileopt.backends.runtime import defaults
 from tileopt.backends.runtime.compiled_kernel import CompiledKernel
 from tileopt.backends.runtime.dispatch import Dispatcher
 from tileopt.backends.runtime.errors import LaunchOwnershipError
-from tileopt.backends.runtime.signature import signature_of
+from tileopt.backends.runtime.signature import equal_extents, signature_of
 from tileopt.dialects.contracts import KernelDefinition, Spec
 
 _ATTRIBUTE = "_dispatcher"
@@ -69,4 +69,4 @@ class Engine:
         found = defaults.default_target() if target is None else defaults.resolve(target)
         if found is None:
             found = defaults.resolve("cpu")
-        return CompiledKernel.make(kernel, self.signature(kernel, given), found)
+        return CompiledKernel.make(kernel, self.signature(kernel, given), found, equal_extents(given))

@@ -86,7 +86,8 @@ class Planner:
 
     def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
-        self._built: dict[Hashable, specialise.Built] = {}
+        self._guards: dict[Hashable, tuple[str, ...]] = {}  # of a specialisation, once there is code for it
+        self._built: dict[Hashable, specialise.Built] = {}  # by specialisation and the guards that the code relies on
         self._launchers: dict[Hashable, Callable[[], Run]] = {}
         self._lock = RLock()
 
@@ -99,7 +100,10 @@ class Planner:
         with self._lock:
             plan = entry.plans.get(key)
             if plan is None:
-                artifact, launcher = self._load(signature, target, device)
+                views = {b.parameter.name: ArrayView(info.shape, info.strides) for b, info in arrays}
+                artifact, launcher = self._load(
+                    signature, target, device, lambda text: not target.checking and compile_condition(text).holds(views)
+                )
                 plan = _lay_out(entry, flat, arrays, device, artifact, launcher())
                 if len(entry.plans) >= MAX_PLANS:
                     entry.plans.clear()
@@ -126,24 +130,33 @@ class Planner:
 
     def find(self, signature: dict[str, Spec], target: Target) -> specialise.Built | None:
         """The code for a specialisation, if it is here or on disk."""
-        built = self._built.get(_name(signature, target)) or specialise.stored(self._definition, signature, target)
+        name = _name(signature, target)
+        built = self._built.get((name, ())) or specialise.stored(self._definition, signature, target)
         if built is not None:
-            self._built[_name(signature, target)] = built
+            self._keep(name, built)
         return built
 
     def adopt(self, signature: dict[str, Spec], target: Target, artifact: Artifact) -> None:
         """Takes code that another process made for a specialisation."""
-        self._built[_name(signature, target)] = specialise.adopt(self._definition, signature, target, artifact)
+        self._keep(_name(signature, target), specialise.adopt(self._definition, signature, target, artifact))
 
-    def _load(self, signature: dict[str, Spec], target: Target, device: int) -> tuple[Artifact, Callable[[], Run]]:
-        """The artifact, and what makes a launcher of it."""
+    def _keep(self, name: Hashable, built: specialise.Built) -> None:
+        self._guards[name] = built.artifact.guards
+        self._built[name, built.artifact.assumed] = built
+
+    def _load(
+        self, signature: dict[str, Spec], target: Target, device: int, holds: specialise.Holds
+    ) -> tuple[Artifact, Callable[[], Run]]:
+        """The artifact for launches of which `holds` tells the relations, and what makes a launcher of it."""
         name = _name(signature, target)
-        built = self._built.get(name)
+        built = self._built.get((name, tuple(filter(holds, self._guards.get(name, ())))))
         if built is None:
-            built = self._built[name] = specialise.build(self._definition, signature, target)
-        launcher = self._launchers.get((name, device))
+            built = specialise.build(self._definition, signature, target, holds)
+            self._keep(name, built)
+        key = (name, built.artifact.assumed, device)
+        launcher = self._launchers.get(key)
         if launcher is None:
-            launcher = self._launchers[(name, device)] = _launcher(built, device)
+            launcher = self._launchers[key] = _launcher(built, device)
         return built.artifact, launcher
 
 

@@ -59,7 +59,7 @@ def array_spec(info: ArrayInfo) -> ArraySpec:
 
 # ---- signatures as text, for compiling without arrays ----
 
-_EXTENT = re.compile(r"\?(?::(\d+))?\Z|\d+\Z")
+_EXTENT = re.compile(r"(?:\?|[A-Za-z_]\w*)(?::(\d+))?\Z|\d+\Z")
 _ARRAY = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*\Z")
 
 
@@ -67,7 +67,8 @@ def spec_of(parameter: Parameter, given: object) -> Spec:
     """A spec as the user of `compile` writes it: a Spec, `"f32[?, 128]"`, `"i64"`, or a constant's value.
 
     The text of an array promises what a fresh allocation keeps: row-major order and a 16-byte address. `?` is an extent
-    of which nothing is known, `?:16` one that 16 divides, a number one whose divisor is known.
+    of which nothing is known, `?:16` one that 16 divides, a number one whose divisor is known; a name stands for the
+    same extent wherever it is given (see `equal_extents`), and `n:16` says that 16 divides it.
     """
     if isinstance(given, ArraySpec | ScalarSpec | ConstSpec):
         spec: Spec = given
@@ -107,13 +108,13 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         if match is None:
             raise launch_error(
                 "signature",
-                f"{given}: an extent is a number, ? or ?:16, not '{word}'",
+                f"{given}: an extent is a number, ?, ?:16, or a name such as n or n:16, not '{word}'",
             )
-        digits = word.removeprefix("?:")
+        digits = word.rpartition(":")[2]
         if digits.isdigit() and (len(digits) > 19 or int(digits) > _MOST):
             raise launch_error("signature", f"{given}: an extent is at most 2^63 - 1, which {_short(digits)} is not")
         extents.append(int(word) if word.isdigit() else None)
-        factors.append(int(match.group(1) or match.group(0).lstrip("?") or 1))
+        factors.append(int(match.group(1) or (word if word.isdigit() else 1)))
     known = tuple(DIVISOR[n & 15] for n in factors)
     strides, divisor = [], 1
     total: int | None = 1
@@ -127,6 +128,21 @@ def _parse(parameter: Parameter, text: str) -> Spec:
     unit = len(extents) - 1 if extents else None
     regular = all(extent is None or extent < FARTHEST for extent in extents)
     return ArraySpec(name, len(extents), 16, unit, known, tuple(reversed(strides)), small, regular)
+
+
+def equal_extents(given: Mapping[str, object]) -> tuple[str, ...]:
+    """The relations between extents to which `given` (see `spec_of`) gives one name: `"len(b) == a.shape[1]"`."""
+    first: dict[str, str] = {}
+    found: list[str] = []
+    for parameter, text in given.items():
+        match = _ARRAY.match(text) if isinstance(text, str) else None
+        for axis, word in enumerate(match.group(2).split(",") if match else ()):
+            name = word.strip().partition(":")[0]
+            if name.isidentifier():
+                extent = f"{parameter}.shape[{axis}]" if axis else f"len({parameter})"
+                if first.setdefault(name, extent) != extent:
+                    found.append(f"{extent} == {first[name]}")
+    return tuple(found)
 
 
 def _short(digits: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,13 @@ from tileopt.backends.runtime.constants import stable_text
 from tileopt.dialects.contracts import ArraySpec, ConstSpec, KernelDefinition, ScalarSpec, Spec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tileopt.backends.compiled import CompiledModule
     from tileopt.dialects.target import Target
+
+
+Holds = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,19 @@ class Built:
     cpu: Any = None  # backends.cpu.jit.LoadedCpuKernel
 
 
-def compile_kernel(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
-    """Builds the IR and runs the whole compiler. Raises CompileError and its kin."""
+def compile_kernel(
+    definition: KernelDefinition,
+    signature: Mapping[str, Spec],
+    target: Target,
+    holds: Holds | None = None,
+    given: tuple[str, ...] = (),
+) -> CompiledModule:
+    """Builds the IR and runs the whole compiler, which says what `holds` and `given` are. Raises CompileError and its
+    kin."""
     from tileopt.backends import pipelines
 
     with _no_garbage_collection():
-        return pipelines.compile_module(definition.build(signature), target)
+        return pipelines.compile_module(definition.build(signature), target, holds=holds, given=given)
 
 
 @contextmanager
@@ -46,12 +58,33 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def build(definition: KernelDefinition, signature: Mapping[str, Spec], target: Target) -> Built:
-    """Code for one specialisation. Of processes that want the same at once, one compiles."""
+def build(
+    definition: KernelDefinition, signature: Mapping[str, Spec], target: Target, holds: Holds | None = None
+) -> Built:
+    """Code for one specialisation, in launches of which `holds` says which relations they fulfil (None: any launches).
+
+    Of processes that want the same at once, one compiles. The first code of a specialisation is stored under its name;
+    it tells which relations matter, and code that relies on others than it does is stored under those as well.
+    """
     folder = cache.directory()
     key = None if folder is None else key_of(definition, signature, target)
     if folder is None or key is None:
-        return finish(compile_kernel(definition, signature, target))
+        return finish(compile_kernel(definition, signature, target, holds))
+    found = _kept(folder, key, definition, signature, target, holds)
+    wanted = () if holds is None else tuple(filter(holds, found.artifact.guards))
+    if wanted == found.artifact.assumed:
+        return found
+    return _kept(folder, cache.digest([key, *wanted]), definition, signature, target, holds)
+
+
+def _kept(
+    folder: Path,
+    key: str,
+    definition: KernelDefinition,
+    signature: Mapping[str, Spec],
+    target: Target,
+    holds: Holds | None,
+) -> Built:
     found = _stored(folder, key)
     if found is not None:
         return found
@@ -59,7 +92,7 @@ def build(definition: KernelDefinition, signature: Mapping[str, Spec], target: T
         found = _stored(folder, key)
         if found is not None:
             return found
-        built = finish(compile_kernel(definition, signature, target))
+        built = finish(compile_kernel(definition, signature, target, holds))
         cache.write(folder, key, built.artifact.to_bytes())
         return built
 

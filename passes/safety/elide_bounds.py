@@ -6,12 +6,14 @@ no condition of its own, since launches that do not fulfil it must run, too. Of 
 for the whole block (a tile's offsets always are), so that one branch chooses between an unmasked and a masked path;
 masked: the tile is always partly outside along some axis, so a test would never choose the unmasked path. Of elements,
 checked: the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch
-contract that would prove it, where one does. With `deny-checks`, or where the kernel's `simt.checks` is "denied", an
-access that needs a test is an error; where it is "unchecked", the access ends unchecked: nothing is tested.
+contract that would prove it, where one does, and so does `simt.guards` where it is one between extents. With
+`deny-checks`, or where the kernel's `simt.checks` is "denied", an access that needs a test is an error; where it is
+"unchecked", the access ends unchecked: nothing is tested.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,9 +22,11 @@ from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
 from tileopt.dialects.bounds import BoundsAttr, Outcome
+from tileopt.dialects.conditions import wrong_condition
 from tileopt.dialects.diagnostics import BoundsError, location_of
-from tileopt.dialects.kernel import CHECKS, REQUIRES, KernelOp
+from tileopt.dialects.kernel import CHECKS, GUARDS, REQUIRES, KernelOp
 from tileopt.dialects.simt_thread import CheckIndex
+from tileopt.dialects.tile_types import ViewType
 from tileopt.passes.analysis.accesses import Access, Axis, Place, accesses, axes, name_of
 from tileopt.passes.analysis.affine import shown
 from tileopt.passes.analysis.elements import Element, element_axes, elements, length_axis
@@ -49,9 +53,21 @@ class ElideBounds(ModulePass):
                 word = checks.data if isinstance(checks, StringAttr) else ""
                 left = Outcome.UNCHECKED if word == "unchecked" else Outcome.CHECKED
                 found = elements(kernel)
+                helpful: list[str] = []
                 for element in found:
-                    element.bounds = element_outcome(facts, element, self.deny_checks or word == "denied", left)
+                    element.bounds = element_outcome(
+                        facts, element, self.deny_checks or word == "denied", left, helpful
+                    )
+                if helpful:
+                    kernel.set_relations(GUARDS, [*kernel.relations(GUARDS), *filter(_of_extents(kernel), helpful)])
                 _mark_by_contract(kernel, found)
+
+
+def _of_extents(kernel: KernelOp) -> Callable[[str], bool]:
+    """Whether a relation speaks of arrays alone, whose extents are known where a launch is planned."""
+    types = kernel.function_type.inputs.data
+    arrays = {kernel.arg_name(index) for index, type_ in enumerate(types) if isinstance(type_, ViewType)}
+    return lambda text: wrong_condition(text, arrays, frozenset()) is None
 
 
 def _mark_by_contract(kernel: KernelOp, found: list[Element]) -> None:
@@ -89,11 +105,15 @@ def outcome(facts: KernelFacts, access: Access) -> BoundsAttr:
 
 
 def element_outcome(
-    facts: KernelFacts, element: Element, deny_checks: bool = False, unproved: Outcome = Outcome.CHECKED
+    facts: KernelFacts,
+    element: Element,
+    deny_checks: bool = False,
+    unproved: Outcome = Outcome.CHECKED,
+    helpful: list[str] | None = None,
 ) -> BoundsAttr:
     """The bounds of one access to an element, or of a test of an index. Raises BoundsError where none may be left.
 
-    `unproved`: the outcome where no proof is found.
+    `unproved`: the outcome where no proof is found; what would prove a test away is then added to `helpful`.
     """
     name = element.array.data if isinstance(element, CheckIndex) else name_of(facts, element.mem)
     found = _axes(facts, element)
@@ -102,9 +122,9 @@ def element_outcome(
         return _proved(name, found)
     reason = "; ".join(_missing_element(name, axis) for axis in left)
     relations = [missing_relation(facts, element, axis) for axis in left]
-    helpful = list(dict.fromkeys(r for r in relations if r is not None))
+    proving = list(dict.fromkeys(r for r in relations if r is not None))
     if deny_checks:
-        advice = f"add {', '.join(map(repr, helpful))} to requires= in the contract" if all(relations) else None
+        advice = f"add {', '.join(map(repr, proving))} to requires= in the contract" if all(relations) else None
         raise BoundsError(
             "bounds/unproved",
             f"cannot prove this access inside: {reason}",
@@ -112,7 +132,9 @@ def element_outcome(
             help=advice or "access the element behind a condition that says so, as 0 <= i and i < len(x)",
         )
     if all(relations):
-        reason += f"; requires {' and '.join(helpful)} proves it"
+        reason += f"; requires {' and '.join(proving)} proves it"
+        if helpful is not None and unproved is Outcome.CHECKED:
+            helpful += proving
     return BoundsAttr((unproved, tuple(axis.index for axis in left), reason))
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import BlockArgument
 
 from tileopt.dialects.kernel import NAME, REQUIRES, UNSIGNED, KernelOp
 from tileopt.dialects.simt_thread import CheckIndex
@@ -51,32 +52,43 @@ def missing_relation(facts: KernelFacts, element: Element, axis: Axis) -> str | 
     return None
 
 
+def extents(facts: KernelFacts) -> list[Size]:
+    """The extents of arrays that a relation can name."""
+    arguments = facts.kernel.body.block.args
+    return [size for argument in arguments if isinstance(argument.type, ViewType) for size in _named(facts, argument)]
+
+
 def _sizes(facts: KernelFacts) -> list[Size]:
     """What a relation can name: the extents and the signed integers among the arguments."""
-    found: list[Size] = []
-    kernel = facts.kernel
-    for index, argument in enumerate(kernel.body.block.args):
-        if kernel.arg_attr(index, NAME) is None:
-            continue
-        name, type_ = kernel.arg_name(index), argument.type
-        if isinstance(type_, ViewType):
-            for axis, extent in enumerate(type_.get_shape()):
-                if extent == DYNAMIC:
-                    text = f"len({name})" if axis == 0 else f"{name}.shape[{axis}]"
-                    found.append((text, facts.dim(argument, axis)))
-        elif (width_of(type_) or 0) > 8 and kernel.arg_attr(index, UNSIGNED) is None:
-            found.append((name, facts.of(argument).expr))
-    return found
+    return [size for argument in facts.kernel.body.block.args for size in _named(facts, argument)]
+
+
+def _named(facts: KernelFacts, argument: BlockArgument) -> list[Size]:
+    """An array's extents, or a signed integer, if the parameter has a name."""
+    kernel, index, type_ = facts.kernel, argument.index, argument.type
+    if kernel.arg_attr(index, NAME) is None:
+        return []
+    name = kernel.arg_name(index)
+    if isinstance(type_, ViewType):
+        shape = enumerate(type_.get_shape())
+        free = [axis for axis, extent in shape if extent == DYNAMIC]
+        return [(f"{name}.shape[{axis}]" if axis else f"len({name})", facts.dim(argument, axis)) for axis in free]
+    if (width_of(type_) or 0) > 8 and kernel.arg_attr(index, UNSIGNED) is None:
+        return [(name, facts.of(argument).expr)]
+    return []
 
 
 def _candidates(sizes: list[Size], goals: list[Expr], bounds: Bounds) -> Iterator[tuple[str, Expr]]:
     index, below = goals
     ends = [(text, e) for text, e in sizes if any(below.terms.get(m, 0) > 0 for m in e.terms)]
     factors = {s for m in index.terms if len(m) > 1 for s in m}
+    beyond = index.terms.get((), 0)  # an index i + 2 is inside where two more elements are
     for end, extent in ends:
         for text, size in sizes:
             if size != extent:
                 yield f"{end} >= {text}", extent - size
+                if 0 < beyond < SMALL:
+                    yield f"{end} >= {text} + {beyond}", extent - size - beyond
         for text, size in sizes:
             if size.symbols() & factors:
                 for other, count in sizes:

@@ -49,7 +49,9 @@ TRAP = ".version 7.8\n.target {target}\n.address_size 64\n.visible .entry kernel
 PARAMETERS = (fakes.parameter("x"), fakes.parameter("out", "out"), fakes.parameter("n", "scalar"))
 
 
-def compile_ptx(definition: fakes.FakeKernel, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
+def compile_ptx(
+    definition: fakes.FakeKernel, signature: Mapping[str, Spec], target: Target, holds: Any = None
+) -> CompiledModule:
     definition.build(signature)
     plain = target.name.removesuffix("a")
     text = definition.text.format(target=plain)

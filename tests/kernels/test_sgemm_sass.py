@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planned_kernels import fresh, planned
 
 from tileopt import simt
+from tileopt.backends.runtime.compiled_kernel import CompiledKernel
+from tileopt.backends.runtime.signature import array_spec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
 
@@ -44,8 +47,12 @@ def disassembler() -> str:
 
 def sass(kernel: Any, target: str, folder: Path, **given: Any) -> list[str]:
     """The instructions and labels of a kernel, without addresses."""
+    return disassembled(kernel.compile(target, **{**MATRICES, **given}), folder)
+
+
+def disassembled(compiled: CompiledKernel, folder: Path) -> list[str]:
     file = folder / "kernel.cubin"
-    file.write_bytes(kernel.compile(target, **{**MATRICES, **given}).cubin)
+    file.write_bytes(compiled.cubin)
     done = subprocess.run([disassembler(), "-c", str(file)], capture_output=True, text=True, timeout=120, check=True)
     found = re.findall(r"^(\.L\w+):|^\s+/\*[0-9a-f]+\*/\s+(.*?) ;", done.stdout, re.MULTILINE)
     return [label or instruction for label, instruction in found]
@@ -85,14 +92,41 @@ def test_plain_indexing_is_the_unchecked_twin(target: str, tmp_path: Path) -> No
     assert not any("BPT.TRAP" in line for line in plain)
 
 
+SIZES = [1024, 2048, 4096, 8192]  # of benchmarks/sgemm.py
+
+
+def test_the_benchmark_s_sizes_share_code() -> None:
+    assert len({array_spec(fresh(n, n)) for n in SIZES}) == 1
+
+
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_inner_loop_of_views(target: str, tmp_path: Path) -> None:
-    """The same loads, products, tests and branches; only which registers add up addresses is ptxas's to choose."""
+def test_rows_and_columns_are_plain_indexing(target: str, tmp_path: Path) -> None:
+    """In the benchmark's launches all of the machine code is the same, registers and all."""
+    arrays = {name: fresh(SIZES[0], SIZES[0]) for name in "abc"}
+    kernels = (sgemm, sgemm_views, sgemm_checked, sgemm_unchecked)
+    plain, *others = (disassembled(planned(kernel, target, **arrays), tmp_path) for kernel in kernels)
+    assert all(other == plain for other in others)
+    assert not any("BPT.TRAP" in line for line in plain)
+
+
+@pytest.mark.parametrize("known", ["", ":16"], ids=["any", "by 16"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_views_of_fitting_extents(target: str, known: str, tmp_path: Path) -> None:
+    m, n, k = (f"{name}{known}" for name in "mnk")
+    fitting = {"a": f"f32[{m}, {k}]", "b": f"f32[{k}, {n}]", "c": f"f32[{m}, {n}]"}
+    views, plain = (sass(kernel, target, tmp_path, **fitting) for kernel in (sgemm_views, sgemm))
+    assert views == plain and len(loops(plain)) >= 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_tests_in_front_of_a_loop_leave_the_loop_alone(target: str, tmp_path: Path) -> None:
+    """Of any extents, rows and columns are tested before the loop: in it are the same loads, products, tests and
+    branches, in as many instructions; which unit adds up or moves an address is ptxas's to choose."""
     views = loops(sass(sgemm_views, target, tmp_path))
-    twins = [loops(sass(twin, target, tmp_path)) for twin in (views_unchecked, sgemm_unchecked)]
-    for twin in twins:
-        assert [counts(body) for body in views] == [counts(body) for body in twin]
-        assert all(abs(len(mine) - len(other)) <= 3 for mine, other in zip(views, twin, strict=True))
+    for twin in (views_unchecked, sgemm_unchecked):
+        other = loops(sass(twin, target, tmp_path))
+        assert [counts(body) for body in views] == [counts(body) for body in other]
+        assert all(abs(len(mine) - len(their)) <= 3 for mine, their in zip(views, other, strict=True))
 
 
 def test_tiles_in_shared_memory(tmp_path: Path) -> None:

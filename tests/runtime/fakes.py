@@ -103,7 +103,13 @@ def slots_of(signature: Mapping[str, Spec]) -> tuple[ParamSlot, ...]:
     return tuple(slots)
 
 
-def compile_fake(definition: FakeKernel, signature: Mapping[str, Spec], target: Target) -> CompiledModule:
+def compile_fake(
+    definition: FakeKernel,
+    signature: Mapping[str, Spec],
+    target: Target,
+    holds: Any = None,
+    given: tuple[str, ...] = (),
+) -> CompiledModule:
     """In place of `specialise.compile_kernel`."""
     definition.build(signature)
     grid = tuple(ParamSlot(0, SlotKind.GRID, axis) for axis in range(3)) if definition.persistent else ()

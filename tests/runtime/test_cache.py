@@ -196,7 +196,7 @@ from runtime import fakes
 from tileopt.backends.runtime import specialise
 from tileopt.backends.runtime.engine import Engine
 
-def compile_slowly(definition, signature, target):
+def compile_slowly(definition, signature, target, holds):
     print("compiled", flush=True)
     time.sleep(0.3)
     return fakes.compile_fake(definition, signature, target)

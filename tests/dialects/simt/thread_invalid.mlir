@@ -255,6 +255,20 @@ simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.na
 
 // -----
 
+// expected-error@+1 {{simt.guards is an array of strings, not "len(q) > 1"}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}) attributes {simt.guards = "len(q) > 1"} {
+  simt.return
+}
+
+// -----
+
+// expected-error@+1 {{simt.guards has "len(p) > 1": 'p' is the tile.name of no parameter}}
+simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}) attributes {simt.guards = ["len(p) > 1"]} {
+  simt.return
+}
+
+// -----
+
 // expected-error@+1 {{simt.requires has "n >": it is not an expression}}
 simt.kernel @k(%q: !tile.view<?xf32, shared> {tile.name = "q"}, %n: i64 {tile.name = "n"}) attributes {simt.requires = ["n >"]} {
   simt.return
