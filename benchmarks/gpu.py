@@ -290,6 +290,32 @@ def attentions(quick: bool) -> Iterator[Row]:
             yield finish(Row(name, "TFLOP/s"), work, rivals, out[:, :2], reference)
 
 
+def without_wgmma() -> Iterator[Row]:
+    """The same kernels as sm_80 has them (`mma.sync`, `cp.async`), beside the code for this GPU."""
+    n, (bm, bn, bk) = 4096, (128, 256, 64)
+    a, b = fresh(n, n, dtype=torch.bfloat16), fresh(n, n, dtype=torch.bfloat16)
+    out, theirs = poisoned(a), torch.empty_like(a)
+    grid = (n // bm, n // bn)
+    rivals: dict[str, Launch] = {
+        "tileopt": lambda: matmul[grid](a, b, out, bm, bn, bk, target="sm_90"),
+        "wgmma": lambda: matmul[grid](a, b, theirs, bm, bn, bk),
+    }
+    yield finish(Row(f"bf16 product NN {n}, mma.sync", "TFLOP/s"), 2.0 * n**3, rivals, out, a.double() @ b.double())
+    length, heads = 4096, 64
+    for d in (128, 64):
+        q, k, v = (fresh(heads, length, d, dtype=torch.bfloat16) for _ in range(3))
+        out, theirs = poisoned(q), torch.empty_like(q)
+        scale, blocks = math.log2(math.e) / math.sqrt(d), (length // 128, heads)
+        rivals = {
+            "tileopt": lambda: attention[blocks](q, k, v, out, scale, BM=128, BN=128, D=d, target="sm_90"),
+            "keys by 64": lambda: attention[blocks](q, k, v, theirs, scale, BM=128, BN=64, D=d, target="sm_90"),
+            "wgmma": lambda: attention[blocks](q, k, v, theirs, scale, BM=128, BN=128, D=d),
+        }
+        reference = F.scaled_dot_product_attention(q[:2].double(), k[:2].double(), v[:2].double())
+        work = 4.0 * heads * length**2 * d
+        yield finish(Row(f"attention d{d} {length}, mma.sync", "TFLOP/s"), work, rivals, out[:2], reference)
+
+
 @tile.kernel
 def nothing_3(a: tile.In, b: tile.In, out: tile.Out):
     pass
@@ -355,6 +381,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "variants": lambda: variants(finish),
         "types": lambda: types(quick),
         "attention": lambda: attentions(quick),
+        "mma.sync": without_wgmma,
         "sgemm": lambda: sgemms(quick),
     }
     if any(word in "launch" for word in only.split(",")):

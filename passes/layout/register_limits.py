@@ -1,4 +1,4 @@
-"""No tile takes more registers of a thread than a GPU's thread has.
+"""No tile takes more registers of a thread than a GPU's thread has, unless products read it as they run.
 
 LLVM would work for minutes on such a tile, only to put it into slow memory. A CPU has memory for what its registers
 cannot hold, and no limit.
@@ -17,31 +17,45 @@ from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Target
 
 REGISTER_BITS = 32
+ACCUMULATOR = 2  # the operand of a product that is no factor
+# How many times more registers than there are an operand may take that is read while the product runs; beyond that its
+# code is too long to compile.
+STREAMED = 2
 
 
 def check_registers(kernel: KernelOp, target: Target) -> None:
     """Raises UnsupportedError (`limits/tile-registers`) at the first tile that a thread of `target` cannot hold."""
     if not target.is_gpu:
         return
-    checked: set[Attribute] = set()
+    checked: set[tuple[Attribute, bool]] = set()
     ops = list(kernel.walk())
     # A product's instructions may not spread over more threads.
     spreads = not any(isinstance(op, tile.Mma) for op in ops)
     for op in ops:
         for result in op.results:
             type_ = result.type
-            if isinstance(type_, TensorType) and type_ not in checked:
-                checked.add(type_)
-                _check(op, type_, target, spreads)
+            if not isinstance(type_, TensorType):
+                continue
+            streamed = _is_streamed(op)
+            if (type_, streamed) not in checked:
+                checked.add((type_, streamed))
+                _check(op, type_, target, spreads, STREAMED if streamed else 1)
 
 
-def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool) -> None:
+def _is_streamed(op: Operation) -> bool:
+    """Whether a tile is read from shared memory for products alone: a part at a time, when its instruction comes."""
+    return isinstance(op, tile.Unstage) and all(
+        isinstance(use.operation, tile.Mma) and use.index != ACCUMULATOR for use in op.result.uses
+    )
+
+
+def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool, times: int) -> None:
     if not isinstance(type_.encoding, LayoutAttr):
         return
     layout = type_.encoding.over(type_.get_shape())
     bits = 64 if isinstance(type_.element_type, IndexType) else bit_width(type_.element_type)
     needed = -(-layout.registers * bits // REGISTER_BITS)
-    if needed <= target.registers:
+    if needed <= times * target.registers:
         return
     shape, element = "x".join(map(str, type_.get_shape())), type_.element_type
     fitting = [f"{_most(bits, target) * layout.threads} elements of {element} with {layout.threads} threads"]

@@ -6,6 +6,7 @@ import pytest
 from python_kernels import build, kernel
 
 from tileopt.backends.pipelines import run_passes
+from tileopt.backends.runtime.signature import signature_of
 from tileopt.dialects.diagnostics import UnsupportedError
 from tileopt.dialects.target import get_target
 
@@ -90,3 +91,24 @@ def test_accumulators_count() -> None:
 
 def test_a_cpu_has_no_such_limit() -> None:
     lay_out("cpu", 1 << 20, "f64")
+
+
+def test_an_operand_is_read_as_its_product_runs() -> None:
+    """The whole operand is more than the registers of a warp; no more of it is there at once than instructions need."""
+    body = """
+    acc = tile.zeros((16, 64), tile.f32)
+    for k in range(tile.cdiv(a.shape[1], K)):
+        acc = tile.mma(tile.load(a, (0, k), (16, K)), tile.load(b, (k, 0), (K, 64)), acc)
+    tile.store(out, (0, 0), acc)
+    """
+
+    def operands(depth: int) -> None:
+        parameters = f"a: tile.In, b: tile.In, out: tile.Out, K: tile.Const[int] = {depth}"
+        made = kernel(body, parameters, hints="(num_warps=1)")
+        aligned = {"a": "f16[?:16, ?:16]", "b": "f16[?:16, ?:16]", "out": "f32[?, ?]"}
+        with pytest.raises(Enough):
+            run_passes(made.build(signature_of(made.parameters, aligned)), get_target("sm_80"), after=stop)
+
+    operands(256)
+    with pytest.raises(UnsupportedError, match="512x64xf16 takes 512"):
+        operands(512)
