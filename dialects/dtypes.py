@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """`kind`: "b" bool, "i" signed, "u" unsigned, "f" float. `bits`: width in memory (bool: 8)."""
+    """`kind`: "b" bool, "i" signed, "u" unsigned, "f" float. `bits`: width in memory (bool: 8; packed types: 4)."""
 
     name: str
     kind: str
@@ -61,6 +61,9 @@ _ROWS += [("f16", "f", 16), ("bf16", "f", 16), ("f32", "f", 32), ("f64", "f", 64
 _ROWS += [("f8e4m3fn", "f", 8), ("f8e5m2", "f", 8), ("f8e8m0fnu", "f", 8)]
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 
+# Two of these lie in a byte; a tile of them has, in the IR, the element type of 8 bits that holds all their values.
+PACKED: dict[str, DType] = {row[0]: DType(*row) for row in (("i4", "i", 4), ("u4", "u", 4), ("f4e2m1fn", "f", 4))}
+
 _IR: dict[str, IntegerType | AnyFloat] = {
     "bool": IntegerType(1),
     "f16": Float16Type(),
@@ -72,6 +75,7 @@ _IR: dict[str, IntegerType | AnyFloat] = {
     "f8e8m0fnu": Float8E8M0FNUType(),
 }
 _IR |= {name: IntegerType(d.bits) for name, d in DTYPES.items() if d.kind in "iu"}
+_IR |= {"i4": IntegerType(8), "u4": IntegerType(8), "f4e2m1fn": Float8E4M3FNType()}
 _BITS: dict[Attribute, int] = {d.ir: d.bits for d in DTYPES.values()}
 
 

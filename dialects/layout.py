@@ -218,6 +218,34 @@ class Layout:
         """The layout in which a tile of extent 1 along `axis` must lie to be broadcast into this one for free."""
         return self.drop_axis(axis).add_axis(axis)
 
+    def widen(self, axis: int, count: int) -> Layout:
+        """The layout in which each thread holds `count` elements (a power of two) along `axis` for each of this, side
+        by side; in each group of so many registers, those of one of this layout's."""
+
+        def grow(basis: Coord) -> Coord:
+            return (*basis[:axis], basis[axis] * count, *basis[axis + 1 :])
+
+        inside = tuple(
+            tuple(1 << bit if a == axis else 0 for a in range(len(self.shape))) for bit in range(count.bit_length() - 1)
+        )
+        regs = (*inside, *map(grow, self.regs))
+        return Layout(grow(self.shape), regs, tuple(map(grow, self.lanes)), tuple(map(grow, self.warps)))
+
+    def thin(self, axis: int, count: int) -> Layout:
+        """The layout of one element for each `count` (a power of two) along `axis`: a thread holds that of each of its
+        own. Threads that shared such a group become replicas."""
+
+        def cut(basis: Coord) -> Coord:
+            return (*basis[:axis], basis[axis] // count, *basis[axis + 1 :])
+
+        regs = tuple(c for c in map(cut, self.regs) if any(c))
+        shape = (*self.shape[:axis], -(-self.shape[axis] // count), *self.shape[axis + 1 :])
+        return Layout(shape, regs, tuple(map(cut, self.lanes)), tuple(map(cut, self.warps)))
+
+    def holds_together(self, axis: int, count: int) -> bool:
+        """Whether each group of `count` elements (a power of two) along `axis` is in one thread."""
+        return not any(0 < basis[axis] < count for basis in (*self.lanes, *self.warps))
+
 
 def relabel(source: Layout, result: Layout) -> tuple[int, ...] | None:
     """For each register of `result`, the register of `source` *in the same thread* that holds the same element;

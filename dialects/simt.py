@@ -60,6 +60,7 @@ from tileopt.dialects.simt_fragment import Splat as Splat
 from tileopt.dialects.simt_fragment import fragment_layout as fragment_layout
 from tileopt.dialects.simt_fragment import shape_of as shape_of
 from tileopt.dialects.simt_host import HostOps
+from tileopt.dialects.simt_packed import PackedOps
 from tileopt.dialects.simt_shared import AllocShared as AllocShared
 from tileopt.dialects.simt_shared import Dot as Dot
 from tileopt.dialects.simt_shared import SharedLoad as SharedLoad
@@ -168,7 +169,7 @@ class Barrier(IRDLOperation):
 
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Barrier, *FragmentOps, *SharedOps, *ThreadOps, *WarpOps,
-    *AtomicOps, *HostOps, *ConstantOps,
+    *AtomicOps, *HostOps, *ConstantOps, *PackedOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

@@ -70,6 +70,10 @@ from tileopt.dialects.simt_atomic import check_tile_atomic
 from tileopt.dialects.tile_map import MapOps
 from tileopt.dialects.tile_map import MapSimt as MapSimt
 from tileopt.dialects.tile_map import MapYield as MapYield
+from tileopt.dialects.tile_packed import Pack as Pack
+from tileopt.dialects.tile_packed import PackedOps
+from tileopt.dialects.tile_packed import Repeat as Repeat
+from tileopt.dialects.tile_packed import Unpack as Unpack
 from tileopt.dialects.tile_shared import LoadBuffer as LoadBuffer
 from tileopt.dialects.tile_shared import SharedOps
 from tileopt.dialects.tile_shared import StoreBuffer as StoreBuffer
@@ -536,7 +540,7 @@ class ConvertLayout(_Reshaping):
 TileOps: list[type[Operation]] = [
     Kernel, Return, Bid, NumBlocks, Dim, Load, Store, AtomicRmw, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose,
     Reduce, Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout, *MapOps,
-    *SharedOps,
+    *SharedOps, *PackedOps,
 ]  # fmt: skip
 
 Tile = Dialect(

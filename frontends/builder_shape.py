@@ -11,7 +11,7 @@ from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import counted
-from tileopt.dialects.dtypes import DType
+from tileopt.dialects.dtypes import PACKED, DType
 from tileopt.frontends.builder_control import Control
 from tileopt.frontends.builder_values import (
     BOOL,
@@ -204,6 +204,12 @@ class Shapes(Control):
                 result = default_dtype(number) if result is None else promote(result, default_dtype(number))
             assert result is not None
             return result
+        if result.name in PACKED:
+            raise self.error(
+                "type/packed",
+                f"{what} of {result} values",
+                "cast them to a wider type first, for example with .astype(tile.bf16)",
+            )
         if any(isinstance(n, float) for n in weak) and not result.is_float:
             return F32
         if result.kind == "b" and any(not isinstance(n, bool) for n in weak):

@@ -104,6 +104,8 @@ class Block:
         if text == "@__tileopt_shared":
             return np.full(self.threads, SHARED, np.uint64)
         if (found := re.fullmatch(r"<(\d+) x (\w+)>", type_)) is not None:
+            if (same := re.fullmatch(r"splat \(\w+ (.*)\)", text)) is not None:
+                return [self.value(found[2], same[1])] * int(found[1])
             return [np.zeros(self.threads, DTYPES[found[2]]) for _ in range(int(found[1]))]  # poison
         dtype = DTYPES[type_]
         if text in ("true", "false", "poison"):
@@ -409,10 +411,16 @@ def _call(kernel: Kernel, block: Block, rest: str) -> Any:
         return (np.minimum if kind == "umin" else np.maximum)(*arguments)
     if kind in ("maximum", "minimum"):  # NaN where one is
         return (np.maximum if kind == "maximum" else np.minimum)(*arguments)
+    if kind == "fma" and isinstance(arguments[0], list):
+        return [_fused(*lanes) for lanes in zip(*arguments, strict=True)]
     if kind == "fma":
-        wide = [a.astype(np.float64) for a in arguments]
-        return (wide[0] * wide[1] + wide[2]).astype(arguments[0].dtype)
+        return _fused(*arguments)
     raise NotImplementedError(name)
+
+
+def _fused(*arguments: Any) -> Any:
+    wide = [a.astype(np.float64) for a in arguments]
+    return (wide[0] * wide[1] + wide[2]).astype(arguments[0].dtype)
 
 
 def _nvvm(name: str, arguments: list[Any]) -> Any:

@@ -65,11 +65,23 @@ def truncate(emitter: Emitter, value: str, width: int, source: Attribute, result
     return _call(emitter, "f32", to, value, width)
 
 
+def to_f4(emitter: Emitter, value: str, width: int, source: Attribute) -> str:
+    """The codes of f4e2m1fn, in bytes, of one chunk of a float type."""
+    from_ = _NAMES[type(source)]
+    if from_ == "f64":
+        value = _call(emitter, "f64", "odd", value, width)
+    elif from_ != "f32":
+        value = extend(emitter, value, width, source, Float32Type())
+    return _call(emitter, "f32", "f4e2m1fn", value, width)
+
+
 def _cast(emitter: Emitter, word: str, value: str, width: int, source: str, result: str) -> str:
     return emitter.assign(f"{word} {types.vector(width, source)} {value} to {types.vector(width, result)}")
 
 
 def _llvm(name: str) -> str:
+    if name == "f4e2m1fn":
+        return "i8"
     return "float" if name == "odd" else types.llvm_type(_TYPES[name])
 
 
@@ -153,6 +165,12 @@ def _f32_to_f8(mantissa: int, bias: int, infinity: int | None, nan_code: int) ->
     return convert
 
 
+def _f32_to_f4(body: Body, x: str) -> str:
+    code = _f32_to_f8(1, 1, None, 7)(body, x)
+    sign = body.op("and", "i8", body.op("lshr", "i8", code, 4), 8)
+    return body.op("or", "i8", body.op("and", "i8", code, 7), sign)
+
+
 def _e8m0_to(element: str, word: str, mantissa: int) -> _Conversion:
     """To a float type with f32's exponent: the code is that exponent. 2**-127 (code 0) is denormal there, and NaN (code
     255) needs a mantissa: both have the mantissa's highest bit."""
@@ -207,5 +225,6 @@ _CONVERSIONS: dict[tuple[str, str], _Conversion] = {
     ("f32", "f8e8m0fnu"): _f32_to_e8m0,
     ("f32", "f8e4m3fn"): _f32_to_f8(3, 7, None, 0x7F),
     ("f32", "f8e5m2"): _f32_to_f8(2, 15, 0x7C, 0x7E),
+    ("f32", "f4e2m1fn"): _f32_to_f4,
     ("f64", "odd"): _f64_to_odd,
 }

@@ -21,6 +21,7 @@ from tileopt.backends.nvidia import (
     mbarrier,
     memory,
     module,
+    packed,
     shared,
     sync,
     tcgen05,
@@ -60,6 +61,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **warp.HANDLERS,
         **mathlib.HANDLERS,
         **floats.HANDLERS,
+        **packed.HANDLERS,
     }
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from tileopt.dialects.diagnostics import TileoptError, counted
-from tileopt.dialects.dtypes import DTYPES, DType
+from tileopt.dialects.dtypes import DTYPES, PACKED, DType
 from tileopt.frontends.builder import Value
 from tileopt.frontends.builder_values import F32, I64
 from tileopt.frontends.python import MARK
@@ -270,6 +270,12 @@ class Calls(Expressions):
 
     def as_dtype(self, thing: object, what: str) -> DType:
         """An element type: of the track, by name, one of Python's, or one of NumPy's."""
+        if isinstance(thing, DType) and thing.name in PACKED:
+            raise self.mistyped(
+                "type/packed",
+                f"{what} is {thing}, of which a byte holds two",
+                f"use bytes: tile.unpack(x, tile.{thing}) gives the values of a tile of them, tile.pack() makes one",
+            )
         if isinstance(thing, DType):
             return thing
         if isinstance(thing, str) and thing in DTYPES:

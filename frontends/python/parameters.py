@@ -158,7 +158,7 @@ def _parameter(name: str, annotation: Any, default: object, place: Location, kin
         return Parameter(name, annotation.kind, annotation.dtype, annotation.rank)
     if get_origin(annotation) is Annotated and any(isinstance(m, ConstMark) for m in get_args(annotation)[1:]):
         return Parameter(name, ParamKind.CONST, default=default)
-    if isinstance(annotation, DType):
+    if isinstance(annotation, DType) and annotation.name in DTYPES:
         return Parameter(name, ParamKind.SCALAR, annotation.name, default=default)
     if annotation in _PLAIN:
         return Parameter(name, ParamKind.SCALAR, _PLAIN[annotation], default=default)

@@ -196,6 +196,35 @@ def item(x: Tile) -> Tile:
     raise NotImplementedError
 
 
+@_in_kernels
+def unpack(x: Tile, dtype: Any, axis: int = -1) -> Tile:
+    """The values that a tile of bytes (u8 or i8) holds, two in each along `axis`, the low four bits first.
+
+    `dtype`: `tile.i4`, `tile.u4` or `tile.f4e2m1fn`. The result has twice the extent; cast it to compute with it:
+    `tile.unpack(w, tile.i4).astype(tile.bf16)` is exact. Errors: `type/packed`, `type/axis`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def pack(x: Tile, dtype: Any = None, axis: int = -1) -> Tile:
+    """A tile of u8 with two values in each byte, neighbours along `axis`, the first in the low four bits.
+
+    `dtype` is by default that of x. Floats are rounded to the nearest f4e2m1fn, ties to even; what is beyond 6, and
+    NaN, become 6 of their sign. Integers give i4 and u4 their four low bits. Errors: `type/packed`, `type/axis`.
+    """
+    raise NotImplementedError
+
+
+@_in_kernels
+def repeat(x: Tile, count: int, axis: int = -1) -> Tile:
+    """Each element `count` times along `axis`, side by side, as NumPy's repeat: one scale for each group of elements.
+
+    Errors: `type/extent`, `type/axis`.
+    """
+    raise NotImplementedError
+
+
 # Choices and reductions
 
 

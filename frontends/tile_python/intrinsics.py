@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tileopt.dialects.dtypes import PACKED, DType
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.builder_memory import Buffer
 from tileopt.frontends.python.intrinsics import SHARED, Intrinsic
@@ -153,6 +154,28 @@ def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any, precision: Any) -> objec
     return it.builder.mma(operands[0], operands[1], into, precision)
 
 
+def _packed_type(it: TileInterpreter, dtype: Any, what: str) -> DType:
+    """A type of which a byte holds two, itself or by name; what is none, the builder refuses."""
+    if isinstance(dtype, DType | str) and str(dtype) in PACKED:
+        return PACKED[str(dtype)]
+    return it.as_dtype(dtype, what)
+
+
+def _unpack(it: TileInterpreter, x: Any, dtype: Any, axis: Any) -> object:
+    chosen = _packed_type(it, dtype, "the type of unpack()")
+    return it.builder.unpack(it.tile(x, "unpack()"), chosen, it.known_int(axis, "the axis"))
+
+
+def _pack(it: TileInterpreter, x: Any, dtype: Any, axis: Any) -> object:
+    chosen = None if dtype is None else _packed_type(it, dtype, "the type of pack()")
+    return it.builder.pack(it.tile(x, "pack()"), chosen, it.known_int(axis, "the axis"))
+
+
+def _repeat(it: TileInterpreter, x: Any, count: Any, axis: Any) -> object:
+    counted = it.known_int(count, "the count of repeat()")
+    return it.builder.repeat(it.tile(x, "repeat()"), counted, it.known_int(axis, "the axis"))
+
+
 INTRINSICS: dict[str, Intrinsic] = {
     "bid": _bid, "num_blocks": _num_blocks, "load": _load, "load_at": _load_at, "store": _store,
     "store_at": _store_at, "zeros": _filled(0), "ones": _filled(1), "full": _full, "arange": _arange,
@@ -160,5 +183,6 @@ INTRINSICS: dict[str, Intrinsic] = {
     **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min", "and", "or", "xor")}, "unchecked": _unchecked,
     "expand_dims": _expand_dims, "item": _item, "sum": reduction("sum"), "prod": reduction("prod"),
     "max": reduction("max"), "min": reduction("min"), "any": reduction("or"), "all": reduction("and"), "mma": _mma,
+    "unpack": _unpack, "pack": _pack, "repeat": _repeat,
 }  # fmt: skip
 INTRINSICS |= SHARED

@@ -144,6 +144,11 @@ class _Assigner:
             inverse = tuple(order.index(a) for a in range(len(order)))
             self.edge(op.source, op.result, lambda layout: layout.permute(order))
             self.edge(op.result, op.source, lambda layout: layout.permute(inverse))
+        elif isinstance(op, WIDENING):
+            axis, count, few, many = widening(op)
+            together = isinstance(op, tile.Repeat)
+            self.edge(few, many, lambda layout: layout.widen(axis, count))
+            self.edge(many, few, lambda layout: thinned(layout, axis, count, together))
 
     def edge(self, source: SSAValue, result: SSAValue, rule: Rule) -> None:
         self.edges.setdefault(self.classes.find(source), []).append((result, rule))
@@ -199,7 +204,12 @@ class _Assigner:
     def comes_staged(self, value: SSAValue) -> bool:
         """Whether a tile, or one that it is made of element by element, is read from shared memory."""
         root, staged = self.classes.find(value), tile.Unstage | tile.LoadBuffer
-        return any(isinstance(op, staged) and self.classes.find(op.results[0]) is root for op in self.ops)
+        for op in self.ops:
+            if isinstance(op, staged) and self.classes.find(op.results[0]) is root:
+                return True
+            if isinstance(op, tile.Unpack) and self.classes.find(op.result) is root and self.comes_staged(op.source):
+                return True
+        return False
 
     def map_layout(self, op: tile.MapSimt, axis: int) -> Layout:
         """The layout in which warps lie along the axis of a map."""
@@ -211,6 +221,11 @@ class _Assigner:
             if isinstance(op, Access):
                 value = op.result if isinstance(op, tile.Load) else op.value
                 accesses.setdefault(self.classes.find(value), []).append(self.access(op))
+        for op in ops:
+            if isinstance(op, WIDENING):  # bytes that lie side by side should stay so
+                axis, count, few, many = widening(op)
+                wide = [layout.widen(axis, count) for layout in accesses.get(self.classes.find(few), ())]
+                accesses.setdefault(self.classes.find(many), []).extend(wide)
         roots = [v for v in self.classes.values() if self.classes.find(v) is v]
         for root in sorted(roots, key=lambda v: -prod(tile_shape(v.type))):
             candidates = accesses.get(root)
@@ -369,6 +384,12 @@ class _Assigner:
         if isinstance(op, tile.Broadcast):
             source, result = tile_shape(op.source.type), tile_shape(op.result.type)
             return [(0, collapse(self.current(op.result), source, result))]
+        if isinstance(op, tile.Unpack | tile.Repeat):
+            axis, count, _, many = widening(op)
+            layout = thinned(self.current(many), axis, count, isinstance(op, tile.Repeat))
+            return [] if layout is None else [(0, layout)]
+        if isinstance(op, tile.Pack) and not self.current(op.source).holds_together(op.axis.value.data, 2):
+            return [(0, self.current(op.result).widen(op.axis.value.data, 2))]
         if isinstance(op, tile.ToScalar):
             shape = tile_shape(op.source.type)
             return [(0, coalesced(shape, tuple(range(len(shape))), 1, self.num_warps))]
@@ -391,6 +412,10 @@ class _Assigner:
             return self.current(op.source).drop_axis(op.axis.value.data)
         if isinstance(op, tile.Transpose):
             return self.current(op.source).permute([int(a) for a in op.permutation.get_values()])
+        if isinstance(op, tile.Unpack) and not self.layout(op.result).holds_together(op.axis.value.data, 2):
+            return self.current(op.source).widen(op.axis.value.data, 2)
+        if isinstance(op, tile.Pack):
+            return self.current(op.source).thin(op.axis.value.data, 2)
         if isinstance(op, tile.Load) and self.worse(self.layout(op.result), self.access(op), op.view):
             return self.access(op)
         return None
@@ -430,6 +455,23 @@ def _split_cheap_values(kernel: KernelOp) -> None:
             assert block is not None
             block.insert_op_after(copy, op)
             use.operation.operands[use.index] = copy.results[0]
+
+
+WIDENING = tile.Unpack | tile.Pack | tile.Repeat
+
+
+def widening(op: tile.Unpack | tile.Pack | tile.Repeat) -> tuple[int, int, SSAValue, SSAValue]:
+    """The axis along which one of an op's tiles has several elements for each of the other's; how many; the two."""
+    axis = op.axis.value.data
+    if isinstance(op, tile.Repeat):
+        return axis, op.count.value.data, op.source, op.result
+    return (axis, 2, op.source, op.result) if isinstance(op, tile.Unpack) else (axis, 2, op.result, op.source)
+
+
+def thinned(layout: Layout, axis: int, count: int, repeated: bool) -> Layout | None:
+    """The layout from which a tile is widened into `layout` within each thread; None where other threads hold parts of
+    what one element gives (`repeated`: which may be a copy of it)."""
+    return layout.thin(axis, count) if repeated or layout.holds_together(axis, count) else None
 
 
 def collapse(layout: Layout, source: Coord, result: Coord) -> Layout:

@@ -49,7 +49,7 @@ class ValueClasses:
 RELATING = (
     tile.Load, tile.Store, tile.AtomicRmw, tile.Splat, tile.ToScalar, tile.Arange, tile.Broadcast, tile.Reshape,
     tile.Transpose, tile.Reduce, tile.Mma, tile.Stage, tile.Unstage, tile.ConvertLayout, tile.LoadBuffer,
-    tile.StoreBuffer,
+    tile.StoreBuffer, tile.Unpack, tile.Pack, tile.Repeat,
 )  # fmt: skip
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
-    VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -27,20 +25,8 @@ from tileopt.passes.layout.matrix_loads import fits_ldmatrix
 from tileopt.passes.lowering.bulk_store import lower_bulk_store
 from tileopt.passes.lowering.lower_tile_to_simt import STRUCTURE, Lowering, Rule, fragment_type
 from tileopt.passes.lowering.map_fragments import lower_map
-
-
-def shape_attr(shape: Coord) -> DenseArrayBase[IntegerType]:
-    return DenseArrayBase.from_list(i64, list(shape))
-
-
-def span(layout: Layout) -> dict[str, Attribute]:
-    """The properties that say over which tile a fragment op works."""
-    return {"layout": LayoutAttr.of(layout), "shape": shape_attr(layout.shape)}
-
-
-def vector_of(element: Attribute, layout: Layout) -> VectorType[Attribute]:
-    return VectorType(element, [layout.registers])
-
+from tileopt.passes.lowering.packed_fragments import PACKED
+from tileopt.passes.lowering.registers import select, span, vector_of
 
 # --- memory --------------------------------------------------------------------------------------------------------
 
@@ -121,15 +107,6 @@ def lower_arange(state: Lowering, op: Operation) -> None:
     properties = span(layout_of(op.result.type)) | {"axis": IntegerAttr(0, i64)}
     new = state.emit(simt.FragmentCoord, [], [fragment_type(op.result.type)], properties)
     state.map(op.result, new.results[0])
-
-
-def select(state: Lowering, value: SSAValue, registers: tuple[int, ...]) -> SSAValue:
-    """Registers of `value` in the order given; the value itself where that changes nothing."""
-    assert isinstance(value.type, VectorType)
-    if registers == tuple(range(value.type.get_shape()[0])):
-        return value
-    result = VectorType(value.type.element_type, [len(registers)])
-    return state.emit(simt.FragmentSelect, [value], [result], {"registers": shape_attr(registers)}).results[0]
 
 
 def lower_broadcast(state: Lowering, op: Operation) -> None:
@@ -306,23 +283,27 @@ def lower_mma(state: Lowering, op: Operation) -> None:
     state.map(op.result, new.results[0])
 
 
-TABLE: dict[type[Operation], Rule] = STRUCTURE | {
-    tile.Load: lower_load,
-    tile.Store: lower_store,
-    tile.AtomicRmw: lower_atomic,
-    tile.Stage: lower_stage,
-    tile.Unstage: lower_unstage,
-    tile.LoadBuffer: lower_load_buffer,
-    tile.StoreBuffer: lower_store_buffer,
-    tile.TransposeBuffer: lower_view,
-    tile.ReshapeBuffer: lower_view,
-    tile.Arange: lower_arange,
-    tile.Broadcast: lower_broadcast,
-    tile.Transpose: lower_transpose,
-    tile.Reshape: lower_reshape,
-    tile.ToScalar: lower_to_scalar,
-    tile.ConvertLayout: lower_convert,
-    tile.Reduce: lower_reduce,
-    tile.Mma: lower_mma,
-    tile.MapSimt: lower_map,
-}
+TABLE: dict[type[Operation], Rule] = (
+    STRUCTURE
+    | PACKED
+    | {
+        tile.Load: lower_load,
+        tile.Store: lower_store,
+        tile.AtomicRmw: lower_atomic,
+        tile.Stage: lower_stage,
+        tile.Unstage: lower_unstage,
+        tile.LoadBuffer: lower_load_buffer,
+        tile.StoreBuffer: lower_store_buffer,
+        tile.TransposeBuffer: lower_view,
+        tile.ReshapeBuffer: lower_view,
+        tile.Arange: lower_arange,
+        tile.Broadcast: lower_broadcast,
+        tile.Transpose: lower_transpose,
+        tile.Reshape: lower_reshape,
+        tile.ToScalar: lower_to_scalar,
+        tile.ConvertLayout: lower_convert,
+        tile.Reduce: lower_reduce,
+        tile.Mma: lower_mma,
+        tile.MapSimt: lower_map,
+    }
+)

@@ -190,7 +190,7 @@ def _register(state: Lowering, fragment: SSAValue, register: int) -> SSAValue:
 
 
 def _turned(state: Lowering, fragment: SSAValue, by: int) -> SSAValue:
-    from tileopt.passes.lowering.fragments import select
+    from tileopt.passes.lowering.registers import select
 
     assert isinstance(fragment.type, VectorType)
     count = fragment.type.get_shape()[0]
@@ -202,7 +202,7 @@ def _turned(state: Lowering, fragment: SSAValue, by: int) -> SSAValue:
 
 def _inside(state: Lowering, layout: Layout, axes: Sequence[int]) -> SSAValue | None:
     """A fragment of bools: which registers lie inside the tile along these axes; None where all do."""
-    from tileopt.passes.lowering.fragments import span
+    from tileopt.passes.lowering.registers import span
 
     type_ = VectorType(i32, [layout.registers])
     found: SSAValue | None = None

@@ -27,8 +27,10 @@ from tileopt.dialects import simt, tile
 from tileopt.dialects.diagnostics import CompileError, location_of
 from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.target import Space, Target, target_of
+from tileopt.dialects.target import Feature, Space, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
+from tileopt.passes.layout.access import memory_order
+from tileopt.passes.layout.buffers import CHUNK_BYTES
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.tile_kernels import tile_kernels
 
@@ -53,7 +55,7 @@ def place_memory(kernel: KernelOp) -> None:
         return
     target = target_of(kernel)
     warps = kernel.attributes.get(NUM_WARPS)
-    placement = _Placement(warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
+    placement = _Placement(target, warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
     for product in products:
         for index, space in enumerate(_spaces(product, target)):
             operand = placement.moved(product, product.operands[index], space)
@@ -80,6 +82,7 @@ def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
 
 @dataclass(slots=True)
 class _Placement:
+    target: Target
     num_warps: int
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)  # a tile in registers, and the same in memory
     fragments: dict[tuple[SSAValue, Block], SSAValue] = field(default_factory=dict)  # a buffer, as read in a block
@@ -89,6 +92,9 @@ class _Placement:
         """The operand in that space."""
         in_memory = isinstance(operand.type, BufferType)
         if space is Space.SHARED and not in_memory:
+            if self.target.has(Feature.TMA) and not _comes_from_array(operand):
+                for load in _loads_behind(operand, product):
+                    self.through_memory(load)
             return self.buffer(operand, product)
         if space is Space.REGISTER and in_memory:
             return self.fragment(operand, product)
@@ -211,9 +217,10 @@ def _comes_from_array(value: SSAValue) -> bool:
 
 
 def _loads_behind(operand: SSAValue, product: tile.Mma) -> list[tile.Load]:
-    """The loads of a loop's iteration whose tiles, worked on element by element, are what the product takes."""
-    block, shape = product.parent, tile_shape(operand.type)
-    if block is None or not isinstance(block.parent_op(), scf.ForOp) or len(shape) != 2:
+    """The loads of a loop's iteration whose tiles, worked on element by element, are what the product takes; those of
+    packed values, too. What is loaded is not wider than what becomes of it, and has rows that copies are made of."""
+    block = product.parent
+    if block is None or not isinstance(block.parent_op(), scf.ForOp) or len(tile_shape(operand.type)) != 2:
         return []
     found: dict[tile.Load, None] = {}
     pending, seen = [operand], {operand}
@@ -222,9 +229,10 @@ def _loads_behind(operand: SSAValue, product: tile.Mma) -> list[tile.Load]:
         if not isinstance(op, Operation) or op.parent is not block:
             continue
         if isinstance(op, tile.Load):
-            if tile_shape(op.result.type) == shape and bit_width(op.result.type) == bit_width(operand.type):
+            bits, row = bit_width(op.result.type), tile_shape(op.result.type)[memory_order(op.view)[-1]]
+            if bits <= bit_width(operand.type) and bits * row >= 8 * CHUNK_BYTES:
                 found[op] = None
-        elif op.name.startswith(("arith.", "math.")):
+        elif op.name.startswith(("arith.", "math.")) or isinstance(op, tile.Unpack | tile.Transpose):
             for value in op.operands:
                 if isinstance(value.type, TensorType) and value not in seen:
                     seen.add(value)

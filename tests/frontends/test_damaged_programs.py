@@ -55,10 +55,23 @@ def k(x: tile.In["f16", 2], y: tile.In["f16", 2], out: tile.Out["f32", 2], M: ti
         state = (state[0] * t, state[1] + s)
     tile.store(out, (m, n), acc.T.reshape(N, M).transpose() - state[0] + state[1])
 """,
+    """
+@tile.kernel
+def k(x: tile.In["u8", 2], y: tile.In["u8", 2], out: tile.Out["u8", 2], M: tile.Const = 16, N: tile.Const = 16):
+    i = tile.bid(0)
+    a = tile.unpack(tile.load(x, (i, 0), (M, N)), tile.i4)
+    b = tile.unpack(tile.load(y, (i, 0), (M, N)), tile.f4e2m1fn, axis=0)
+    w = a.astype(tile.bf16) * tile.repeat(tile.zeros((M, 2), tile.f8e8m0fnu).astype(tile.bf16), N)
+    acc = tile.mma(a, a.T) + tile.sum(b.astype(tile.f32))
+    tile.store(out, (i, 0), tile.pack(w, tile.f4e2m1fn))
+    tile.store(out, (i, 1), tile.pack(b, axis=0))
+    tile.store(out, (i, 2), tile.pack(acc.astype(tile.i8), "u4"))
+""",
 ]
 EXPRESSIONS = """
 None; n; x; out; tile; 's'; 1.5; -1; (1, 2); tile.f16; tile.zeros(4); lambda z: z; helper; a; True; tile.load; x.shape;
-i; 10**9; [1]; ...; {}; tile.sum; range(3); range; int; x.dtype; a.sum; math; K; n // 0; a if n else x; (n := 3)
+i; 10**9; [1]; ...; {}; tile.sum; range(3); range; int; x.dtype; a.sum; math; K;
+tile.i4; tile.u8; tile.unpack; n // 0; a if n else x; (n := 3)
 """.replace("\n", " ").split("; ")
 STATEMENTS = """
 break; continue; return; return 1; pass; del a; a = n; n += 1; a: int = 3; out[0] = 1; assert n > 3; global a; raise a;
@@ -74,6 +87,10 @@ ATTRIBUTES = (
     "load",
     "store",
     "mma",
+    "unpack",
+    "pack",
+    "repeat",
+    "f4e2m1fn",
     "astype",
     "f16",
     "exp",
