@@ -96,14 +96,16 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Hints:
     """What the author asks of the compiler; None leaves the choice to it. None of them changes what a kernel computes,
-    but `fma` (contract a*b+c into one rounding) and `fast_math` (hardware's approximate functions). `num_ctas`: blocks
-    of a cluster, which share what they load."""
+    but `fma` (contract a*b+c into one rounding), `fast_math` (hardware's approximate functions) and, in the last bit,
+    `exp2_eighths` (see `balance-units`). `num_ctas`: blocks of a cluster, which share what they load."""
 
     num_warps: int | None = None
     num_stages: int | None = None
     fma: bool = True
     fast_math: bool = False
     num_ctas: int | None = None
+    exp2_eighths: int | None = None
+    late_waits: bool | None = None
 
 
 class KernelDefinition(Protocol):

@@ -100,6 +100,8 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     ),
     "tile.fma": ("true or false", _is_flag),
     "tile.fast_math": ("true or false", _is_flag),
+    "tile.exp2_eighths": ("0 to 8", _integer(lambda n: 0 <= n <= 8)),
+    "tile.late_waits": ("true or false", _is_flag),
     "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
     "simt.shared_bytes": ("a size in bytes", _integer(lambda n: n >= 0)),
     BLOCK: (f"three extents of at most {MAX_THREADS} threads", _is_extents(MAX_THREADS)),
@@ -175,6 +177,11 @@ class KernelOp(IRDLOperation):
         """One integer attribute of the kernel."""
         found = self.attributes.get(name)
         return found.value.data if isinstance(found, IntegerAttr) else None
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """One attribute of the kernel that is a unit or a bool."""
+        found = self.attributes.get(name)
+        return bool(found.value.data) if isinstance(found, IntegerAttr) else default or found is not None
 
     @property
     def block(self) -> tuple[int, ...] | None:

@@ -102,6 +102,18 @@ class Atom:
 
 
 @dataclass(frozen=True)
+class Rates:
+    """Of one multiprocessor and clock, from "Throughput of Native Arithmetic Instructions" in the CUDA C++ programming
+    guide: `fma`, results of f32 add, multiply and fma, which is also what its schedulers issue; `special`, of exp2,
+    log2, reciprocals and roots. `tensor`: operations of dense products with 16-bit operands (the architecture's white
+    paper)."""
+
+    fma: int
+    special: int
+    tensor: int
+
+
+@dataclass(frozen=True)
 class Target:
     """One thing that code can be made for.
 
@@ -113,6 +125,7 @@ class Target:
     `tile_registers`: where a tile takes more of each thread, a block gets more warps (None: never).
     `register_file`: registers of a multiprocessor.
     `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
+    `rates`: how fast its units are (None: not known, and nothing is balanced between them).
     """
 
     name: str
@@ -132,6 +145,7 @@ class Target:
     tile_registers: int | None = None
     default_stages: int = 1
     checking: bool = False
+    rates: Rates | None = None
 
     @property
     def is_gpu(self) -> bool:

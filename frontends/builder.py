@@ -276,9 +276,11 @@ class KernelBuilder(Tiles):
         attributes: dict[str, Attribute] = {"tile.fma": IntegerAttr(int(hints.fma), i1)}
         if hints.fast_math:
             attributes["tile.fast_math"] = UnitAttr()
-        for name in ("num_warps", "num_stages", "num_ctas"):
+        for name in ("num_warps", "num_stages", "num_ctas", "exp2_eighths"):
             if getattr(hints, name) is not None:
                 attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
+        if hints.late_waits is not None:
+            attributes["tile.late_waits"] = IntegerAttr(int(hints.late_waits), i1)
         kernel = tile.Kernel.make(self.name, self._inputs, Region(self.entry), self._arg_attrs, attributes)
         kernel.location = self._place()
         module = ModuleOp([kernel])

@@ -14,7 +14,13 @@ MOST_WARPS, MOST_STAGES, MOST_CTAS = 32, 16, 8
 
 
 def make_hints(
-    num_warps: Any = None, num_stages: Any = None, fma: Any = True, fast_math: Any = False, num_ctas: Any = None
+    num_warps: Any = None,
+    num_stages: Any = None,
+    fma: Any = True,
+    fast_math: Any = False,
+    num_ctas: Any = None,
+    exp2_eighths: Any = None,
+    late_waits: Any = None,
 ) -> Hints:
     """The hints that a decorator's arguments say. Raises CompileError (`kernel/hint`)."""
     if num_warps is not None and (not _between(num_warps, MOST_WARPS) or num_warps & (num_warps - 1)):
@@ -23,15 +29,23 @@ def make_hints(
         raise _wrong("num_stages", f"an integer from 1 to {MOST_STAGES}, or None", num_stages)
     if num_ctas is not None and (not _between(num_ctas, MOST_CTAS) or num_ctas & (num_ctas - 1)):
         raise _wrong("num_ctas", f"a power of two up to {MOST_CTAS}, or None", num_ctas)
+    if exp2_eighths not in (None, 0) and not _between(exp2_eighths, 8):
+        raise _wrong("exp2_eighths", "an integer from 0 to 8, or None", exp2_eighths)
     for name, value in (("fma", fma), ("fast_math", fast_math)):
         if not isinstance(value, bool):
             raise _wrong(name, "True or False", value)
-    return Hints(num_warps, num_stages, fma, fast_math, num_ctas)
+    if late_waits is not None and not isinstance(late_waits, bool):
+        raise _wrong("late_waits", "True, False or None", late_waits)
+    return Hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits)
 
 
 def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
     """Hints with others in place of some. `threads`: of a kernel of threads. Raises CompileError (`kernel/hint`)."""
-    known = ("fma", "fast_math") if threads else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas")
+    known = (
+        ("fma", "fast_math")
+        if threads
+        else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas", "exp2_eighths", "late_waits")
+    )
     for name in given:
         if name not in known:
             raise CompileError(

@@ -29,6 +29,7 @@ _PASSES = {
     "split-roles": "tileopt.passes.schedule.split_roles",
     "split-loops": "tileopt.passes.schedule.split_loops",
     "skew-products": "tileopt.passes.schedule.skew_products",
+    "balance-units": "tileopt.passes.schedule.balance_units",
     "assign-layouts": "tileopt.passes.layout.assign_layouts",
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
     "retain-tiles": "tileopt.passes.schedule.retain_tiles",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, VectorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tileopt.backends.llvm import types
@@ -103,8 +103,8 @@ class Emitter:
         self.faults = Faults(kernel)
         self._count = 0
         self._labels = 0
-        self.fma = flag(kernel, FMA, True)
-        self.fast_math = flag(kernel, FAST_MATH, False)
+        self.fma = kernel.flag(FMA, default=True)
+        self.fast_math = kernel.flag(FAST_MATH)
         threads = kernel.attributes.get(THREADS)
         self.threads = threads.value.data if isinstance(threads, IntegerAttr) else 32
         self.workers = kernel.integer(WORKERS) or self.threads  # those that hold fragments
@@ -325,6 +325,18 @@ class TargetBackend:
         """Writes one kernel's functions: makes an `Emitter`, defines the arguments, walks the body, wraps the lines."""
         raise NotImplementedError
 
+    def floor_and_power(self, emitter: Emitter, width: int, value: str) -> tuple[str, str]:
+        """`floor(value)` and two to that, of a chunk of f32 between -127 (whose power counts as 0) and 128 (infinity),
+        or NaN (whose power may be anything)."""
+        floats, ints = types.vector(width, "float"), types.vector(width, "i32")
+        floor = emitter.intrinsic("llvm.floor", width, "float", value)
+        number = emitter.call(
+            ints, f"llvm.fptosi.sat.{types.mangled(width, 'i32')}.{types.mangled(width, 'float')}", (floats, floor)
+        )
+        biased = emitter.assign(f"add {ints} {number}, {types.splat(width, 'i32', '127')}")
+        bits = emitter.assign(f"shl {ints} {biased}, {types.splat(width, 'i32', '23')}")
+        return floor, emitter.assign(f"bitcast {ints} {bits} to {floats}")
+
     def math_call(self, emitter: Emitter, op: Operation, function: str, element: str, width: int, *args: str) -> str:
         """One chunk of a math function (`exp`, `atan2`, ...) on operands of `float` or `double`; gives the result."""
         raise NotImplementedError
@@ -336,14 +348,6 @@ class TargetBackend:
     def truncate(self, emitter: Emitter, value: str, width: int, source: Attribute, result: Attribute) -> str:
         """One chunk from a float type to a narrower one, to nearest even."""
         raise NotImplementedError
-
-
-def flag(kernel: Kernel, name: str, default: bool) -> bool:
-    """A kernel attribute that is a unit or a bool."""
-    found = kernel.attributes.get(name)
-    if isinstance(found, UnitAttr):
-        return True
-    return bool(found.value.data) if isinstance(found, IntegerAttr) else default
 
 
 def shared_handlers() -> dict[type[Operation], Handler]:

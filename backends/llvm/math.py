@@ -6,14 +6,16 @@ Types narrower than f32 are computed in f32 (`fma` in f64, so that it rounds onc
 from __future__ import annotations
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr
 from xdsl.ir import Operation
 
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.arith import F32, chunk_type, flags, float_intrinsic, int_intrinsic, native, sign_bits
 from tileopt.backends.llvm.convert import convert_chunk, from_integer
 from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.llvm.polynomial import COEFFICIENTS, exp2_polynomial, is_polynomial
 from tileopt.dialects.arith import RemFOp
+from tileopt.dialects.balance import EXACT_DEGREE, EXP2_DEGREE, EXP2_EIGHTHS
 from tileopt.dialects.dtypes import bit_width, element_type
 
 F64 = Float64Type()
@@ -36,6 +38,25 @@ def function(name: str) -> Handler:
         emitter.each_chunk(op, one)
 
     return emit
+
+
+def exp2(emitter: Emitter, op: Operation) -> None:
+    """Where `balance-units` said so, some of the registers of a fragment as polynomials."""
+    eighths = op.attributes.get(EXP2_EIGHTHS)
+    source = op.operands[0].type
+    if not isinstance(eighths, IntegerAttr) or not isinstance(element_type(source), Float32Type):
+        function("exp2")(emitter, op)
+        return
+    degree = op.attributes.get(EXP2_DEGREE)
+    coefficients = COEFFICIENTS[degree.value.data if isinstance(degree, IntegerAttr) else EXACT_DEGREE]
+    width = emitter.width_of(source)
+    out: list[str] = []
+    for number, chunk in enumerate(emitter.chunks(op.operands[0])):
+        if is_polynomial(number * width, eighths.value.data):
+            out.append(exp2_polynomial(emitter, width, chunk, coefficients))
+        else:
+            out.append(emitter.backend.math_call(emitter, op, "exp2", "float", width, chunk))
+    emitter.define(op.results[0], out)
 
 
 def absf(emitter: Emitter, op: Operation) -> None:
@@ -179,7 +200,6 @@ def copysign(emitter: Emitter, op: Operation) -> None:
 
 _FUNCTIONS: dict[type[Operation], str] = {
     math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
     math.ExpM1Op: "expm1",
     math.LogOp: "log",
     math.Log2Op: "log2",
@@ -205,6 +225,7 @@ _FUNCTIONS: dict[type[Operation], str] = {
 }
 
 HANDLERS: dict[type[Operation], Handler] = {
+    math.Exp2Op: exp2,
     math.AbsFOp: absf,
     math.AbsIOp: with_flag("llvm.abs"),
     math.FloorOp: float_intrinsic("llvm.floor"),

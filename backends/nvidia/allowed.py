@@ -19,7 +19,7 @@ OTHERS = (
     *(f"nvvm.vote.{kind}.sync" for kind in ("any", "all", "ballot")),
     *(f"nvvm.match.{kind}" for kind in ("any.sync.i32", "any.sync.i64", "all.sync.i32p", "all.sync.i64p")),
     "nvvm.bar.warp.sync",
-    "nvvm.redux.sync", "nvvm.ff2f16x2.rn", "nvvm.ff2bf16x2.rn",  # from sm_80 on
+    "nvvm.add.rm.f", "nvvm.redux.sync", "nvvm.ff2f16x2.rn", "nvvm.ff2bf16x2.rn",  # from sm_80 on
 )  # fmt: skip
 
 INTRINSICS = frozenset(

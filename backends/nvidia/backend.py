@@ -125,6 +125,9 @@ class NvidiaBackend(TargetBackend):
     def emit_kernel(self, output: Output, kernel: Kernel) -> None:
         module.emit_kernel(output, self, self.target, kernel)
 
+    def floor_and_power(self, emitter: Emitter, width: int, value: str) -> tuple[str, str]:
+        return mathlib.floor_and_power(emitter, width, value)
+
     def math_call(self, emitter: Emitter, op: Operation, function: str, element: str, width: int, *args: str) -> str:
         return mathlib.math_call(emitter, op, function, element, width, *args)
 

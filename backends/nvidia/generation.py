@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileopt.backends.nvidia.atoms.table import atoms_of
-from tileopt.dialects.target import Atom, Feature, Target
+from tileopt.dialects.target import Atom, Feature, Rates, Target
 
 KIB = 1024
 # Of the largest tile, in each thread: 128 bytes of f32 are enough loads in flight, and leave room for what follows.
@@ -41,6 +41,7 @@ def gpu(
     stages: int = 3,
     resident: tuple[int, int] = (2048, 32),
     extra: tuple[Atom, ...] = (),
+    rates: Rates | None = None,
 ) -> NvidiaTarget:
     """The target `sm_<number>[a]`; `extra`: atoms that only its `a` variant has; `resident`: the most
     threads and blocks that a multiprocessor holds."""
@@ -59,4 +60,5 @@ def gpu(
         multiprocessor_threads=resident[0],
         multiprocessor_blocks=resident[1],
         reserved_shared=KIB if arch >= 80 else 0,
+        rates=rates,
     )

@@ -48,6 +48,18 @@ def math_call(emitter: Emitter, op: Operation, function: str, element: str, widt
     return per_element(emitter, callee, element, width, *args)
 
 
+def floor_and_power(emitter: Emitter, width: int, value: str) -> tuple[str, str]:
+    """See `TargetBackend.floor_and_power`. A number of which the last bit of the mantissa counts ones is added, rounded
+    down: what is below the point goes, and the sum's low bits hold the floor with the exponent's bias. (A conversion
+    to an integer would take the unit that the polynomial is there to spare.)"""
+    assert width == 1
+    magic = types.f32(float((1 << 23) + 127))
+    biased = emitter.call("float", "llvm.nvvm.add.rm.f", ("float", value), ("float", magic))
+    floor = emitter.assign(f"fsub float {biased}, {magic}")
+    bits = emitter.assign(f"bitcast float {biased} to i32")
+    return floor, emitter.assign(f"bitcast i32 {emitter.assign(f'shl i32 {bits}, 23')} to float")
+
+
 def _approximate(emitter: Emitter, instruction: str, value: str, *, flush: bool = False) -> str:
     statement = Statement()
     result, operand = statement.output("float"), statement.word("float", value)

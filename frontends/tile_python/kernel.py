@@ -37,7 +37,7 @@ class TileKernel(Kernel):
         return self._captures.places()
 
     def with_hints(self, **hints: Any) -> TileKernel:
-        """The same kernel with other hints: `num_warps`, `num_stages`, `num_ctas`, `fma`, `fast_math`."""
+        """The same kernel with other hints: see `kernel`."""
         assert isinstance(self.function, FunctionType)
         return TileKernel(self.function, changed(self.hints, False, hints))
 
@@ -66,6 +66,8 @@ def kernel(
     fma: bool = True,
     fast_math: bool = False,
     num_ctas: int | None = None,
+    exp2_eighths: int | None = None,
+    late_waits: bool | None = None,
 ) -> Callable[[Callable[..., Any]], TileKernel]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -75,16 +77,20 @@ def kernel(
     fma: bool = True,
     fast_math: bool = False,
     num_ctas: int | None = None,
+    exp2_eighths: int | None = None,
+    late_waits: bool | None = None,
 ) -> TileKernel | Callable[[Callable[..., Any]], TileKernel]:
     """Makes a kernel of a function that says what one block does.
 
     Hints: `num_warps` of a block, `num_stages` of pipelined loops (None: the compiler chooses); `fma=False` rounds
     after each multiplication and addition; `fast_math=True` takes the hardware's approximate functions; `num_ctas`
     blocks that take neighbouring tiles form a cluster and load together what they share, on GPUs that have clusters.
+    `exp2_eighths` of each eight elements of `exp2` beside products are computed as polynomials, and `late_waits=True`
+    waits for a late product (see `skew-products`) in the next iteration (None: as the times of the units advise).
 
     Errors: `kernel/annotation` for a parameter whose kind is not said, `source/missing`, `kernel/hint`.
     """
-    hints = make_hints(num_warps, num_stages, fma, fast_math, num_ctas)
+    hints = make_hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits)
 
     def make(function: Callable[..., Any]) -> TileKernel:
         check_function(function, "tile")

@@ -2,7 +2,8 @@
 
 From: simt+pipe+gpu. To: the same. Invariant: in a role's loop, a `gpu.wgmma` whose result does nothing but go on to
 the next `gpu.wgmma` of its accumulator is waited for one iteration later, and behind the loop; every other wait of a
-role stands directly before what needs it.
+role stands directly before what needs it. In a loop marked `pipe.late` (see `skew-products`) a wait at the end of the
+body, whose result only the next iteration takes, stands at that iteration's beginning, and behind the loop.
 
 The unit adds to one accumulator in order, so nothing but the release of a slot waits for a product before the next
 one: a slot is released when the product of the iteration after it is under way. Without roles barriers hand slots on,
@@ -26,6 +27,7 @@ from tileopt.dialects.verifier import walk
 from tileopt.passes.building import NOT_EQUAL, add, compare, number
 from tileopt.passes.lowering.accesses import allocations
 from tileopt.passes.lowering.lifetimes import uses_of
+from tileopt.passes.schedule.skew_products import LATE
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class ChainProducts(ModulePass):
                     _delay(wait)
                 for loop in [x for x in ops if isinstance(x, scf.ForOp)]:
                     _chain(loop)
+                    if loop.attributes.pop(LATE, None) is not None:
+                        _carry(loop)
 
 
 def _delay(wait: gpu_wgmma.WgmmaWait) -> None:
@@ -68,6 +72,52 @@ def _delay(wait: gpu_wgmma.WgmmaWait) -> None:
         block.detach_op(wait)
         block.insert_op_before(wait, at)
         wait.pending = IntegerAttr(pending, i64)
+
+
+def _carry(loop: scf.ForOp) -> None:
+    """Moves the waits at the end of a loop's body, whose results only the next iteration takes, to its beginning."""
+    body, end, at = loop.body.block, loop.body.block.last_op, loop.next_op
+    assert end is not None and at is not None
+    for wait in [op for op in body.ops if isinstance(op, gpu_wgmma.WgmmaWait)]:
+        product, uses = wait.acc.owner, list(wait.result.uses)
+        if len(uses) != 1 or uses[0].operation is not end or wait.pending.value.data:
+            continue
+        if not isinstance(product, gpu_wgmma.Wgmma) or product.parent is not body:
+            continue
+        if any(_is_rewritten(v, body) for v in (product.a, product.b)):
+            continue
+        releases = _releases(body, {product})
+        if any(_begun_at(loop, release) is None for release in releases):
+            continue
+        number, first = uses[0].index, body.first_op
+        assert first is not None
+        end.operands[number] = wait.acc
+        body.erase_op(wait)
+        for value, place in ((body.args[number + 1], first), (loop.results[number], at)):
+            _wait_for(value, place)
+        _release_later(loop, releases, first, at)
+
+
+def _wait_for(value: SSAValue, at: Operation) -> None:
+    """A wait in front of `at` for what a loop carries."""
+    done = gpu_wgmma.WgmmaWait.create(
+        operands=[value], result_types=[value.type], properties={"pending": IntegerAttr(0, i64)}
+    )
+    done.location = at.location
+    value.replace_all_uses_with(done.result)
+    done.operands = [value]
+    assert at.parent is not None
+    at.parent.insert_op_before(done, at)
+
+
+def _release_later(loop: scf.ForOp, releases: list[pipe.Release], inside: Operation, behind: Operation) -> None:
+    """Releases the slots of an iteration in the next one, in front of `inside`, or in front of `behind`."""
+    for release in releases:
+        begun = _begun_at(loop, release)
+        assert begun is not None and isinstance(release.iteration, BlockArgument)
+        _release(inside, release, release.iteration, begun)
+        _release(behind, release, loop.results[release.iteration.index - 1], begun)
+        loop.body.block.erase_op(release)
 
 
 @dataclass(slots=True)
@@ -100,24 +150,10 @@ def _chain(loop: scf.ForOp) -> None:
     at = loop.next_op
     assert at is not None
     for chain in chains:
-        result = loop.results[chain.carried]
-        done = gpu_wgmma.WgmmaWait.create(
-            operands=[result], result_types=[result.type], properties={"pending": IntegerAttr(0, i64)}
-        )
-        done.location = loop.location
-        result.replace_all_uses_with(done.result)
-        done.operands = [result]
-        assert loop.parent is not None
-        loop.parent.insert_op_before(done, at)
+        _wait_for(loop.results[chain.carried], at)
     end = body.last_op
     assert end is not None
-    for release in releases:
-        begun = _begun_at(loop, release)
-        assert begun is not None and isinstance(release.iteration, BlockArgument)
-        final = loop.results[release.iteration.index - 1]
-        _release(end, release, release.iteration, begun)
-        _release(at, release, final, begun)
-        body.erase_op(release)
+    _release_later(loop, releases, end, at)
 
 
 def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:

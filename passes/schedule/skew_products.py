@@ -15,6 +15,10 @@ first part of the next:
 so that the tensor cores have the second part's products to do while the threads do the rest of the first. What the
 second part needs of the first is carried to it by the loop; where less has to be carried, cheap ops of the first part
 move to the second.
+
+Where special functions take as long as products, such a loop is marked `pipe.late`: `chain-products` moves the wait for
+the second part's products to the next iteration's beginning, and what narrows their operands is done there, too. (That
+the wait stands before the end of an iteration is not enough: ptxas moves it up past all that does not need it.)
 """
 
 from __future__ import annotations
@@ -25,17 +29,22 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.target import target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
+from tileopt.passes.analysis.unit_times import unit_times
 from tileopt.passes.building import LESS, NO_FLAGS, Writer, compare, insert
 from tileopt.passes.schedule.split_loops import REST
+
+LATE_WAITS = "tile.late_waits"  # of a kernel: the author's choice
+LATE = "pipe.late"  # of a loop: its last products are waited for in the next iteration
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ class SkewProducts(ModulePass):
                 for roles in [x for x in walk(kernel) if isinstance(x, pipe.Roles)]:
                     block = roles.consumers.block
                     for loop in [x for x in block.walk() if isinstance(x, scf.ForOp)]:
-                        parts = None if REST in loop.attributes else _parts(loop)
+                        parts = None if REST in loop.attributes else _parts(loop, late=_waits_late(loop, kernel))
                         if parts is not None:
                             _skew(loop, parts)
 
@@ -61,9 +70,19 @@ class _Parts:
     second: set[Operation]
     carried: list[int]
     crossing: list[SSAValue] = field(default_factory=list)
+    late: bool = False
 
 
-def _parts(loop: scf.ForOp) -> _Parts | None:
+def _waits_late(loop: scf.ForOp, kernel: tile.Kernel) -> bool:
+    """Whether the second part's products should be waited for in the next iteration: where special functions take
+    long, they are what can be done beside them."""
+    if LATE_WAITS in kernel.attributes:
+        return kernel.flag(LATE_WAITS)
+    times = unit_times(loop.body.block, kernel, target_of(kernel))
+    return times is not None and times.crowded
+
+
+def _parts(loop: scf.ForOp, *, late: bool) -> _Parts | None:
     """How a loop is cut; None where it has no product of depth 1, or does more than compute from channels."""
     body = loop.body.block
     products = [op for op in body.ops if isinstance(op, tile.Mma)]
@@ -78,7 +97,9 @@ def _parts(loop: scf.ForOp) -> _Parts | None:
         return None
     _follow_channels(body, second)
     _move_cheap(body, second)
-    parts = _Parts(second, carried)
+    if late:
+        second.update(_narrowing(body, second))
+    parts = _Parts(second, carried, late=late)
     taken = {v: None for op in body.ops if op in second for v in op.operands}
     mine = {body.args[n + 1] for n in carried}
     for value in taken:
@@ -163,6 +184,13 @@ def _move_cheap(body: Block, second: set[Operation]) -> None:
             second.add(op)
 
 
+def _narrowing(body: Block, second: set[Operation]) -> set[Operation]:
+    """What makes the second part's operands in registers, and nothing else."""
+    taken = {op.a for op in second if isinstance(op, tile.Mma) and isinstance(op.a.type, TensorType)}
+    found = {op for v in taken if isinstance(op := v.owner, Operation) and op.parent is body}
+    return {op for op in found - second if not isinstance(op, tile.Mma) and _used_by(op, second)}
+
+
 def _bytes(value: SSAValue) -> int:
     type_ = value.type
     if isinstance(type_, TensorType):
@@ -201,7 +229,7 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     releases = [op for op in second if isinstance(op, pipe.Release)]
     # What the second products take is made before the first begin, and made anew when they are done: ptxas does one
     # product after the other where registers that one reads are written while another is under way (warning C7513).
-    ready, anew = _ready(second), _made_anew(first, parts)
+    ready, anew = _ready(second), [op for op in first if op in _narrowing(body, parts.second)]
     within.copy(ready, before)
     within.copy([op for op in first[: last + 1] if not isinstance(op, pipe.Release)], now)
     within.copy([op for op in second if op not in releases and op not in ready], before)
@@ -214,6 +242,8 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     within.emit(scf.YieldOp, [*results, *(now[v] for v in parts.crossing)])
     made = at.emit(scf.ForOp, [start, loop.ub, loop.step, *inits], [v.type for v in inits], {}, [Region(inner)])
     made.attributes.update(loop.attributes)
+    if parts.late:
+        made.attributes[LATE] = UnitAttr()
 
     mine, theirs, crossed = _cut(made.results, len(own), len(parts.carried))
     after: dict[SSAValue, SSAValue] = dict(zip(parts.crossing, crossed, strict=True))
@@ -241,13 +271,6 @@ def _ready(second: list[Operation]) -> list[Operation]:
         else:
             found.append(op)
     return found
-
-
-def _made_anew(first: list[Operation], parts: _Parts) -> list[Operation]:
-    """The ops of the first part that make what the second part's products read from registers, and nothing else."""
-    taken = {op.a for op in parts.second if isinstance(op, tile.Mma) and isinstance(op.a.type, TensorType)}
-    found = {v.owner for v in taken if v in parts.crossing}
-    return [op for op in first if op in found and not isinstance(op, tile.Mma) and _used_by(op, parts.second)]
 
 
 def _cut(values: Iterable[SSAValue], a: int, b: int) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:

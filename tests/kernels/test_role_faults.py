@@ -209,6 +209,8 @@ def test_damaged_product(name: str) -> None:
     finds(gemm(*TILE), product, *PRODUCT[name])
 
 
+# Where the sums are waited for in the next iteration, "scores" are the sums, and the other way round.
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("name", ATTENTION)
-def test_damaged_attention(name: str) -> None:
-    finds(flash(*SHAPE, False), attention, *ATTENTION[name])
+def test_damaged_attention(name: str, late: bool) -> None:
+    finds(flash(*SHAPE, False, late=late), attention, *ATTENTION[name])

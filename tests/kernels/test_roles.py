@@ -94,3 +94,12 @@ def test_attention(shape: tuple[int, int, int, bool]) -> None:
     for trips in TRIPS:
         for seed in range(2):
             check_flash(flash(*shape), *shape, trips, seed)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_when_products_are_waited_for(late: bool) -> None:
+    for causal in (False, True):
+        shape = (64, 64, 64, causal)
+        for trips in (*TRIPS, 15):  # more than there are slots
+            for seed in range(2):
+                check_flash(flash(*shape, late=late), *shape, trips, seed)

@@ -14,8 +14,8 @@
 // CHECK-NEXT:      pipe.release %c[[[BEFORE]]] where [[SOME]]
 // CHECK-NEXT:      scf.yield %e, %n1
 // CHECK:         [[DONE:%.*]] = gpu.wgmma_wait [[ACC]] {pending = 0 : i64}
-// CHECK:         [[END:%.*]] = arith.addi [[LAST]]
-// CHECK:         pipe.release %c[[[END]]] where
+// CHECK:         [[FINAL:%.*]] = arith.addi [[LAST]]
+// CHECK:         pipe.release %c[[[FINAL]]] where
 // CHECK:         arith.truncf [[DONE]]
 #acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = [[16, 0], [32, 0]]>
 !a = !tile.buffer<64x16xbf16>
@@ -118,6 +118,56 @@ simt.kernel @two(%z: i64, %trips: i64, %f: f32) attributes {simt.threads = 128 :
       %n1 = arith.addi %n, %u : i64
       scf.yield %e, %e2, %n1 : !frag, !frag, i64
     }
+    pipe.end_role
+  } producer {
+    pipe.end_role
+  }
+  simt.return
+}
+}
+
+// -----
+
+// A product that another kind of work follows, in a loop that is marked: waited for, and its slot released, where the
+// next iteration begins, and behind the loop.
+// CHECK-LABEL: simt.kernel @carried
+// CHECK:         [[ACC:%.*]], [[LAST:%.*]] = scf.for %i = {{.*}} iter_args(%acc = %zero, %n = %z)
+// CHECK-NEXT:      [[E:%.*]] = gpu.wgmma_wait %acc {pending = 0 : i64}
+// CHECK-NEXT:      [[M1:%.*]] = arith.constant -1 : i64
+// CHECK-NEXT:      [[BEFORE:%.*]] = arith.addi %n, [[M1]]
+// CHECK-NEXT:      [[SOME:%.*]] = arith.cmpi ne, %n, %z
+// CHECK-NEXT:      pipe.release %c[[[BEFORE]]] where [[SOME]]
+// CHECK-NEXT:      [[FADED:%.*]] = arith.addf [[E]], %zero
+// CHECK-NEXT:      %a, %b = pipe.wait %c[%n]
+// CHECK-NEXT:      [[D:%.*]] = gpu.wgmma %a, %b, [[FADED]]
+// CHECK-NEXT:      %n1 = arith.addi %n
+// CHECK-NEXT:      scf.yield [[D]], %n1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    [[DONE:%.*]] = gpu.wgmma_wait [[ACC]] {pending = 0 : i64}
+// CHECK:         [[FINAL:%.*]] = arith.addi [[LAST]]
+// CHECK:         pipe.release %c[[[FINAL]]] where
+// CHECK:         arith.truncf [[DONE]]
+#acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = [[16, 0], [32, 0]]>
+!a = !tile.buffer<64x16xbf16>
+!b = !tile.buffer<16x16xbf16>
+!ring = !pipe.channel<3, !a, !b>
+!frag = vector<8xf32>
+module attributes {tile.target = "sm_90a"} {
+simt.kernel @carried(%z: i64, %trips: i64, %f: f32) attributes {simt.threads = 128 : i64} {
+  %c = pipe.channel : !ring
+  pipe.roles {warps = 4, consumer_registers = 208, producer_registers = 48, blocks = 2} consumers {
+    %u = arith.constant 1 : i64
+    %zero = simt.splat %f : f32 -> !frag
+    %r, %last = scf.for %i = %z to %trips step %u iter_args(%acc = %zero, %n = %z) -> (!frag, i64) : i64 {
+      %faded = arith.addf %acc, %zero : !frag
+      %a, %b = pipe.wait %c[%n] {pending = 0} : !ring -> !a, !b
+      %d = gpu.wgmma %a, %b, %faded {atom = "wgmma_m64n16k16_bf16_f32", layout_acc = #acc} : !a, !b, !frag -> !frag
+      %e = gpu.wgmma_wait %d {pending = 0} : !frag -> !frag
+      pipe.release %c[%n] : !ring
+      %n1 = arith.addi %n, %u : i64
+      scf.yield %e, %n1 : !frag, i64
+    } {pipe.late}
+    %h = arith.truncf %r : !frag to vector<8xbf16>
     pipe.end_role
   } producer {
     pipe.end_role
