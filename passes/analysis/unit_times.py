@@ -60,7 +60,7 @@ def unit_times(body: Block, kernel: KernelOp, target: Target) -> UnitTimes | Non
         if isinstance(op, tile.Mma):
             tensor += _tensor_work(op, target)
             continue
-        size = _size(op)
+        size = elements(op)
         if isinstance(op, _SPECIAL) or (fast and isinstance(op, _FAST)):
             special += size
             issue += size
@@ -75,10 +75,10 @@ def unit_times(body: Block, kernel: KernelOp, target: Target) -> UnitTimes | Non
 
 def is_exp2(op: Operation) -> bool:
     """Whether an op raises two to the elements of a tile of f32."""
-    return isinstance(op, math.Exp2Op) and isinstance(element_type(op.result.type), Float32Type) and _size(op) > 0
+    return isinstance(op, math.Exp2Op) and isinstance(element_type(op.result.type), Float32Type) and elements(op) > 0
 
 
-def _size(op: Operation) -> int:
+def elements(op: Operation) -> int:
     """Elements that an op works on; 0 for scalars."""
     found = [v.type for v in (*op.operands[:1], *op.results) if isinstance(v.type, TensorType)]
     return max((prod(t.get_shape()) for t in found), default=0)

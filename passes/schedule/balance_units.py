@@ -23,9 +23,10 @@ from tileopt.dialects import tile
 from tileopt.dialects.balance import COARSE_DEGREE, EXACT_DEGREE, EXP2_DEGREE, EXP2_EIGHTHS
 from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Rates, Target, target_of
-from tileopt.passes.analysis.unit_times import UnitTimes, is_exp2, unit_times
+from tileopt.passes.analysis.unit_times import UnitTimes, elements, is_exp2, unit_times
 
 BESIDE_POLYNOMIAL = 7  # instructions: two clamp, three round and subtract, one shifts, one multiplies
+FEW = 8
 MOST_EIGHTHS = 4  # beyond, polynomials would hold up the loop
 
 
@@ -51,7 +52,10 @@ def balance(body: Block, kernel: tile.Kernel, target: Target, rates: Rates, chos
     if times is None or not times.tensor:
         return
     fast = kernel.flag("tile.fast_math")
+    most = max(map(elements, ops))
     for op in ops:
+        if elements(op) * FEW < most:
+            continue  # one number for each row, say: what its polynomial would take only delays what waits for it
         degree = (
             COARSE_DEGREE if fast and all(_is_coarse(use.operation) for use in op.results[0].uses) else EXACT_DEGREE
         )
