@@ -49,6 +49,7 @@ PASSES = (
     "split-loops",  # of consumers: both loops take from the same channels
     "skew-products",  # of consumers, whose channels the producer fills whenever they come to them
     "balance-units",  # of the loops as they will run
+    "align-rows",  # of what layouts then deal out by vectors
     # Layouts come after the last pass that makes or moves tiles, so that each is decided once.
     "assign-layouts",
     "fold-layouts",

@@ -61,6 +61,8 @@ from tileopt.dialects.simt_fragment import fragment_layout as fragment_layout
 from tileopt.dialects.simt_fragment import shape_of as shape_of
 from tileopt.dialects.simt_host import HostOps
 from tileopt.dialects.simt_packed import PackedOps
+from tileopt.dialects.simt_phase import Phase as Phase
+from tileopt.dialects.simt_phase import PhaseOps
 from tileopt.dialects.simt_shared import AllocShared as AllocShared
 from tileopt.dialects.simt_shared import Dot as Dot
 from tileopt.dialects.simt_shared import SharedLoad as SharedLoad
@@ -169,7 +171,7 @@ class Barrier(IRDLOperation):
 
 SimtOps: list[type[Operation]] = [
     Kernel, Return, ThreadId, BlockId, GridDim, Dim, Barrier, *FragmentOps, *SharedOps, *ThreadOps, *WarpOps,
-    *AtomicOps, *HostOps, *ConstantOps, *PackedOps,
+    *AtomicOps, *HostOps, *ConstantOps, *PackedOps, *PhaseOps,
 ]  # fmt: skip
 
 Simt = Dialect("simt", SimtOps, [], [Constants()])

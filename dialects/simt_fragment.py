@@ -133,6 +133,7 @@ class FragmentLoad(_OverShape):
     padding = opt_prop_def(PADDING)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    phased = opt_prop_def(UnitAttr)
     unchecked = opt_prop_def(UnitAttr)
     result = result_def(FRAGMENT)
     traits = traits_def(ReadsView())
@@ -155,6 +156,7 @@ class FragmentStore(_OverShape):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    phased = opt_prop_def(UnitAttr)
     unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"

@@ -159,7 +159,8 @@ class Load(IRDLOperation):
     """Reads the tile that begins at the element offsets; elements outside the array read as `padding` (default 0).
 
     `vector`: elements along the array's unit axis that are provably aligned together and inside or outside together.
-    `unchecked`: the author answers for what other blocks write there.
+    `phased`: they are aligned together only if the tile's first element is, and may be inside and outside in part: both
+    are found out as it runs. `unchecked`: the author answers for what other blocks write there.
     """
 
     name = "tile.load"
@@ -168,6 +169,7 @@ class Load(IRDLOperation):
     padding = opt_prop_def(PADDING)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    phased = opt_prop_def(UnitAttr)
     unchecked = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
     traits = traits_def(ReadsView())
@@ -182,7 +184,8 @@ class Load(IRDLOperation):
 @irdl_op_definition
 class Store(IRDLOperation):
     """Writes the tile at the element offsets; elements outside the array are not written. `bulk`: the copy engine does
-    it, by way of shared memory. `unchecked`: the author answers for no other block touching the elements."""
+    it, by way of shared memory. `phased`: as of a load. `unchecked`: the author answers for no other block touching the
+    elements."""
 
     name = "tile.store"
     value = operand_def(TensorType)
@@ -190,6 +193,7 @@ class Store(IRDLOperation):
     offsets = var_operand_def(I64)
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
+    phased = opt_prop_def(UnitAttr)
     bulk = opt_prop_def(UnitAttr)
     unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())

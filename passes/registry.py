@@ -30,6 +30,7 @@ _PASSES = {
     "split-loops": "tileopt.passes.schedule.split_loops",
     "skew-products": "tileopt.passes.schedule.skew_products",
     "balance-units": "tileopt.passes.schedule.balance_units",
+    "align-rows": "tileopt.passes.layout.align_rows",
     "assign-layouts": "tileopt.passes.layout.assign_layouts",
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
     "retain-tiles": "tileopt.passes.schedule.retain_tiles",

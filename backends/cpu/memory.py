@@ -44,7 +44,7 @@ def load(emitter: Emitter, op: Operation) -> None:
     layout = op.layout_over(op.result.type)
     type_, width = element_type(op.result.type), emitter.width_of(op.result.type)
     access = Access(emitter, emitter.view(op.view), operand_texts(emitter, op, 1), layout, op.bounds)
-    pieces = _pieces(access, width, op.vector)
+    pieces = _pieces(access, width, None if op.phased else op.vector)
     padding = _padding(op.padding, type_, pieces.memory)
 
     def chunks(checked: tuple[int, ...]) -> list[str]:
@@ -66,7 +66,7 @@ def store(emitter: Emitter, op: Operation) -> None:
         write = emitter.label("write")
         emitter.branch_if(with_writer, write, done)
         emitter.start(write)
-    pieces = _pieces(access, value.width, op.vector)
+    pieces = _pieces(access, value.width, None if op.phased else op.vector)
     texts = [to_memory(emitter, c, value.width, value.element) for c in value.chunks]
 
     def chunks(checked: tuple[int, ...]) -> list[str]:

@@ -29,6 +29,7 @@ _ALIKE: tuple[type[Operation], ...] = (
     simt.BlockId,
     simt.GridDim,
     simt.Dim,
+    simt.Phase,
     simt.AllocShared,
     simt.Slot,
     simt.ViewBuffer,

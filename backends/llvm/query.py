@@ -44,6 +44,25 @@ def dim(emitter: Emitter, op: Operation) -> None:
     emitter.values[op.result] = emitter.view(op.view).extents[op.axis.value.data]
 
 
+def phase(emitter: Emitter, op: Operation) -> None:
+    assert isinstance(op, simt.Phase)
+    view, total = emitter.view(op.view), "0"
+    for offset, stride in zip(op.offsets, view.strides, strict=True):
+        term = emitter.scalar(offset)
+        if term != "0" and stride != "0":
+            term = term if stride == "1" else emitter.assign(f"mul i64 {term}, {stride}")
+            total = term if total == "0" else emitter.assign(f"add i64 {total}, {term}")
+    element = types.memory_type(emitter.element(view.type.element_type))
+    space = emitter.backend.global_pointer
+    at = view.pointer
+    if total != "0":
+        at = emitter.assign(f"getelementptr {element}, {space} {at}, i64 {total}")
+    address = emitter.assign(f"ptrtoint {space} {at} to i64")
+    beyond = emitter.assign(f"and i64 {address}, {op.bytes.value.data - 1}")
+    shift = types.bytes_of(element).bit_length() - 1
+    emitter.values[op.result] = emitter.assign(f"lshr i64 {beyond}, {shift}") if shift else beyond
+
+
 def buffer_bytes(type_: BufferType) -> int:
     """Bytes of one tile in shared memory; the tiles of a ring lie as far apart."""
     return type_.shared_layout.size * types.bytes_of(types.llvm_type(type_.element_type))
@@ -91,6 +110,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     simt.BlockId: block_id,
     simt.GridDim: grid_dim,
     simt.Dim: dim,
+    simt.Phase: phase,
     simt.AllocShared: alloc_shared,
     simt.Slot: slot,
     simt.ViewBuffer: view_buffer,

@@ -34,7 +34,7 @@ class Guard:
         if at not in self._whole:
             total: str | None = None
             for axis, coordinate in enumerate(at):
-                part = self._part(axis, coordinate)
+                part = self.part(axis, coordinate)
                 if part == "false":
                     total = part
                     break
@@ -43,7 +43,7 @@ class Guard:
             self._whole[at] = total
         return self._whole[at]
 
-    def _part(self, axis: int, coordinate: int) -> str | None:
+    def part(self, axis: int, coordinate: int) -> str | None:
         key = (axis, coordinate)
         if key not in self._parts:
             self._parts[key] = self._test(axis, coordinate)
@@ -60,17 +60,22 @@ class Guard:
     def _window(self, axis: int) -> tuple[str, str]:
         """(thread coordinate - low, high - low): a register at c is inside where first + c is below the second."""
         if axis not in self._windows:
-            emitter, extent, size = self.emitter, self.extents[axis], self.layout.shape[axis]
-            # Beyond these ends nothing is inside, and nothing below can overflow.
-            offset = emitter.intrinsic("llvm.smin", 1, "i64", self.offsets[axis], extent)
-            offset = emitter.intrinsic("llvm.smax", 1, "i64", offset, str(-size))
-            room = emitter.assign(f"sub nsw i64 {extent}, {offset}")
-            high = emitter.assign(f"trunc i64 {emitter.intrinsic('llvm.smin', 1, 'i64', room, str(size))} to i32")
-            before = emitter.assign(f"sub nsw i64 0, {offset}")
-            low = emitter.assign(f"trunc i64 {emitter.intrinsic('llvm.smax', 1, 'i64', before, '0')} to i32")
+            emitter = self.emitter
+            low, high = self.ends(axis)
             first = emitter.assign(f"sub i32 {thread_coord(emitter, self.layout, axis)}, {low}")
             self._windows[axis] = first, emitter.assign(f"sub i32 {high}, {low}")
         return self._windows[axis]
+
+    def ends(self, axis: int) -> tuple[str, str]:
+        """The part [low, high) of the tile that is inside the array along an axis, i32 numbers of the whole block."""
+        emitter, extent, size = self.emitter, self.extents[axis], self.layout.shape[axis]
+        # Beyond these ends nothing is inside, and nothing below can overflow.
+        offset = emitter.intrinsic("llvm.smin", 1, "i64", self.offsets[axis], extent)
+        offset = emitter.intrinsic("llvm.smax", 1, "i64", offset, str(-size))
+        room = emitter.assign(f"sub nsw i64 {extent}, {offset}")
+        high = emitter.assign(f"trunc i64 {emitter.intrinsic('llvm.smin', 1, 'i64', room, str(size))} to i32")
+        before = emitter.assign(f"sub nsw i64 0, {offset}")
+        return emitter.assign(f"trunc i64 {emitter.intrinsic('llvm.smax', 1, 'i64', before, '0')} to i32"), high
 
     def all_inside(self) -> str | None:
         """An i1, the same in the whole block: the tile lies inside the array along all tested axes; None: nothing is

@@ -37,12 +37,14 @@ class Addresses:
         self.layout = layout
         self.small = small
         self.element = types.memory_type(emitter.element(view.type.element_type))
+        self.bytes = types.bytes_of(self.element)
         self._rows: dict[Coord, str] = {}
         block = self._sum([(offset, stride) for offset, stride in zip(offsets, view.strides, strict=True)])
+        self.first = self._step(view.pointer, block)  # of the tile's first element
         thread = self._sum(
             [(thread_coord_i64(emitter, layout, axis), self._stride(axis)) for axis in range(len(layout.shape))]
         )
-        self.base = self._step(self._step(view.pointer, block), thread)
+        self.base = self._step(self.first, thread)
 
     def _stride(self, axis: int) -> str:
         """The axis's stride; where offsets are small only its low half, so that products take one instruction."""
@@ -77,7 +79,7 @@ class Addresses:
         if row not in self._rows:
             terms = [(str(c), self._stride(axis)) for axis, c in enumerate(row) if c]
             self._rows[row] = self._step(self.base, self._sum(terms))
-        constant = 0 if unit is None else coord[unit] * types.bytes_of(self.element)
+        constant = 0 if unit is None else coord[unit] * self.bytes
         return self._rows[row], constant
 
 
@@ -108,9 +110,14 @@ def load(emitter: Emitter, op: Operation) -> None:
     offsets = [emitter.scalar(v) for v in op.offsets]
     element, length = emitter.element(op.result.type), chunk_length(view, layout, op.vector)
     addresses = Addresses(emitter, view, offsets, layout, is_small(emitter, op.view))
+    if op.phased and length > 1:
+        from tileopt.backends.nvidia.phased import load_phased
+
+        emitter.define(op.result, load_phased(emitter, op, layout, view, addresses, length))
+        return
     words = words_of(element, length)
-    fill = _padding_words(emitter, op.padding, element_type(op.result.type), length)
-    chunks = _chunks(layout, view, length)
+    fill = padding_words(emitter, op.padding, element_type(op.result.type), length)
+    chunks = access_chunks(layout, view, length)
     coords = [layout.register_coords[chunk[0]] for chunk in chunks]
     places = [addresses.at(at) for at in coords]  # before any branch: both paths use them
 
@@ -141,9 +148,14 @@ def store(emitter: Emitter, op: Operation) -> None:
     values = registers_of(emitter.fragment(op.value))
     element, length = emitter.element(op.value.type), chunk_length(view, layout, op.vector)
     addresses = Addresses(emitter, view, offsets, layout, is_small(emitter, op.view))
+    if op.phased and length > 1:
+        from tileopt.backends.nvidia.phased import store_phased
+
+        store_phased(emitter, op, layout, view, addresses, length)
+        return
     words = words_of(element, length)
     one = writer(emitter, layout)
-    chunks = _chunks(layout, view, length)
+    chunks = access_chunks(layout, view, length)
     packed = [pack(emitter, element, [values[r] for r in chunk]) for chunk in chunks]
     coords = [layout.register_coords[chunk[0]] for chunk in chunks]
     places = [addresses.at(at) for at in coords]
@@ -159,7 +171,7 @@ def store(emitter: Emitter, op: Operation) -> None:
     _by_outcome(emitter, op, layout, offsets, view, make, words.type)
 
 
-def _chunks(layout: Layout, view: View, length: int) -> tuple[Chunk, ...]:
+def access_chunks(layout: Layout, view: View, length: int) -> tuple[Chunk, ...]:
     axis = view.unit_axis if view.unit_axis is not None else 0
     return chunks_of(layout, axis, length) if layout.shape else ((0,),)
 
@@ -199,7 +211,7 @@ def _by_outcome(
     return [emitter.assign(f"phi {type_} [ {a}, %{from_first} ], [ {b}, %{from_second} ]") for a, b in rows]
 
 
-def _padding_words(
+def padding_words(
     emitter: Emitter, padding: FloatAttr | IntegerAttr | None, type_: Attribute, length: int
 ) -> list[str]:
     """What elements outside the array read as; written in the entry section, where it dominates every use."""

@@ -166,7 +166,9 @@ def _aliasing(view: SSAValue) -> str:
         return ""
     if not view.type.owned:
         return "noalias readonly captures(none) "
-    written_only = all(isinstance(use.operation, simt.FragmentStore | simt.Dim | ElementStore) for use in view.uses)
+    written_only = all(
+        isinstance(use.operation, simt.FragmentStore | simt.Dim | simt.Phase | ElementStore) for use in view.uses
+    )
     return "noalias captures(none) " if written_only else ""
 
 

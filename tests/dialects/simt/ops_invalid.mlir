@@ -318,3 +318,21 @@ simt.shared_store %x, %v {layout = #tile.layout<regs = [[0, 1]], lanes = [[0, 2]
 %x, %a = "test.op"() : () -> (vector<2xf32>, i32)
 // expected-error@+1 {{fragment and scalars are not those of vector<2xf32>}}
 %r = simt.shift_in %a into %x : i32 into vector<2xf32> -> vector<2xf32>
+
+// -----
+
+%x, %i = "test.op"() : () -> (!tile.view<?x?xf32, shared>, i64)
+// expected-error@+1 {{1 offsets for an array of rank 2}}
+%p = simt.phase %x[%i] {bytes = 16} : !tile.view<?x?xf32, shared>
+
+// -----
+
+%x, %i = "test.op"() : () -> (!tile.view<?xf32, shared>, i64)
+// expected-error@+1 {{12 bytes are no power of two that holds elements of 4}}
+%p = simt.phase %x[%i] {bytes = 12} : !tile.view<?xf32, shared>
+
+// -----
+
+%x, %i = "test.op"() : () -> (!tile.view<?xf32, shared>, i64)
+// expected-error@+1 {{2 bytes are no power of two that holds elements of 4}}
+%p = simt.phase %x[%i] {bytes = 2} : !tile.view<?xf32, shared>

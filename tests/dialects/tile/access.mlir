@@ -70,6 +70,10 @@ tile.kernel @atomic(%out: !tile.view<?xi32, atomic>, %own: !tile.view<?xf32, own
   tile.atomic_rmw %x, %out[%i] {kind = "xor", bounds = #tile.bounds<masked [0]>, vector = 2} : tensor<4xi32>, !tile.view<?xi32, atomic>
   // CHECK-NEXT: tile.load %own[%i] {unchecked} : !tile.view<?xf32, owned> -> tensor<4xf32>
   %z = tile.load %own[%i] {unchecked} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  // CHECK-NEXT: tile.load %own[%i] {vector = 4 : i64, phased} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  %zz = tile.load %own[%i] {vector = 4, phased} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  // CHECK-NEXT: tile.store %y, %own[%i] {vector = 4 : i64, phased} : tensor<4xf32>, !tile.view<?xf32, owned>
+  tile.store %y, %own[%i] {vector = 4, phased} : tensor<4xf32>, !tile.view<?xf32, owned>
   // CHECK-NEXT: tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
   tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
   tile.return
