@@ -135,17 +135,25 @@ class Warp:
                 yield None
                 yield from self.noticed(op)
                 continue
-            if not op.regions and type(op) is not scf.YieldOp:
+            if not op.regions and not isinstance(op, scf.YieldOp | scf.ConditionOp):
                 self.alone(op)
                 continue
             match op:
-                case scf.YieldOp():
+                case scf.YieldOp() | scf.ConditionOp():
                     return [self.values[v] for v in op.operands]
                 case scf.ForOp():
                     lower, upper, step, *carried = (self.values[v] for v in op.operands)
                     for index in range(lower, upper, step):
                         carried = yield from self.run(op.body.block, [index, *carried])
                     self.values.update(zip(op.results, carried, strict=True))
+                case scf.WhileOp():
+                    carried = [self.values[v] for v in op.arguments]
+                    while True:
+                        goes, *shown = yield from self.run(op.before_region.block, carried)
+                        if not goes:
+                            break
+                        carried = yield from self.run(op.after_region.block, shown)
+                    self.values.update(zip(op.results, shown, strict=True))
                 case scf.IfOp():
                     yield from self.choose(op)
                 case _:

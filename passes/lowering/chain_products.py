@@ -25,6 +25,7 @@ from tileopt.dialects import gpu_wgmma, pipe, simt
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.building import NOT_EQUAL, add, compare, number
+from tileopt.passes.loops import Loop, begun, body_of, result_of, yielded_by
 from tileopt.passes.lowering.accesses import allocations
 from tileopt.passes.lowering.lifetimes import uses_of
 from tileopt.passes.schedule.skew_products import LATE
@@ -41,9 +42,9 @@ class ChainProducts(ModulePass):
                 ops = [x for role in roles for x in walk(role)]
                 for wait in [x for x in ops if isinstance(x, gpu_wgmma.WgmmaWait)]:
                     _delay(wait)
-                for loop in [x for x in ops if isinstance(x, scf.ForOp)]:
+                for loop in [x for x in ops if isinstance(x, scf.ForOp | scf.WhileOp)]:
                     _chain(loop)
-                    if loop.attributes.pop(LATE, None) is not None:
+                    if isinstance(loop, scf.ForOp) and loop.attributes.pop(LATE, None) is not None:
                         _carry(loop)
 
 
@@ -110,31 +111,31 @@ def _wait_for(value: SSAValue, at: Operation) -> None:
     at.parent.insert_op_before(done, at)
 
 
-def _release_later(loop: scf.ForOp, releases: list[pipe.Release], inside: Operation, behind: Operation) -> None:
+def _release_later(loop: Loop, releases: list[pipe.Release], inside: Operation, behind: Operation) -> None:
     """Releases the slots of an iteration in the next one, in front of `inside`, or in front of `behind`."""
     for release in releases:
         begun = _begun_at(loop, release)
         assert begun is not None and isinstance(release.iteration, BlockArgument)
         _release(inside, release, release.iteration, begun)
-        _release(behind, release, loop.results[release.iteration.index - 1], begun)
-        loop.body.block.erase_op(release)
+        _release(behind, release, result_of(loop, release.iteration), begun)
+        body_of(loop).erase_op(release)
 
 
 @dataclass(slots=True)
 class _Chain:
     """An accumulator that a loop carries: the products that add to it in an iteration, and the wait for each."""
 
-    carried: int  # the number among the loop's results
+    carried: BlockArgument  # in the loop's body
     products: list[gpu_wgmma.Wgmma]
     waits: list[gpu_wgmma.WgmmaWait]
 
 
-def _chain(loop: scf.ForOp) -> None:
-    body = loop.body.block
+def _chain(loop: Loop) -> None:
+    body = body_of(loop)
     products = [op for op in walk(loop) if isinstance(op, gpu_wgmma.Wgmma)]
     if any(op.parent is not body for op in products):
         return  # how many groups an iteration makes is not known
-    chains = [c for argument in body.args[1:] if (c := _chain_of(argument, body)) is not None]
+    chains = [c for argument in body.args if (c := _chain_of(argument, loop)) is not None]
     if not chains:
         return
     chained = {op for chain in chains for op in chain.products}
@@ -150,15 +151,19 @@ def _chain(loop: scf.ForOp) -> None:
     at = loop.next_op
     assert at is not None
     for chain in chains:
-        _wait_for(loop.results[chain.carried], at)
+        _wait_for(result_of(loop, chain.carried), at)
     end = body.last_op
     assert end is not None
     _release_later(loop, releases, end, at)
 
 
-def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:
+def _chain_of(argument: BlockArgument, loop: Loop) -> _Chain | None:
     """The products that take an accumulator in turn, from where the loop hands it in to where it is yielded."""
-    chain = _Chain(argument.index - 1, [], [])
+    place = yielded_by(loop, argument)
+    if place is None:
+        return None
+    body = body_of(loop)
+    chain = _Chain(argument, [], [])
     value: SSAValue = argument
     while True:
         uses = list(value.uses)
@@ -166,7 +171,7 @@ def _chain_of(argument: BlockArgument, body: Block) -> _Chain | None:
             return None
         user = uses[0].operation
         if user is body.last_op:
-            return chain if chain.products and uses[0].index == chain.carried else None
+            return chain if chain.products and uses[0].index == place else None
         if not isinstance(user, gpu_wgmma.Wgmma) or user.parent is not body or user.acc is not value:
             return None
         if not isinstance(user.a.type, BufferType):
@@ -206,12 +211,9 @@ def _channel_of(value: SSAValue) -> SSAValue | None:
     return op.channel if isinstance(op, pipe.Wait) else None
 
 
-def _begun_at(loop: scf.ForOp, release: pipe.Release) -> SSAValue | None:
+def _begun_at(loop: Loop, release: pipe.Release) -> SSAValue | None:
     """The iteration that the loop began with, where it carries the count."""
-    count = release.iteration
-    if not isinstance(count, BlockArgument) or count.owner is not loop.body.block or count.index == 0:
-        return None
-    return loop.iter_args[count.index - 1] if release.where is None else None
+    return begun(loop, release.iteration) if release.where is None else None
 
 
 def _release(at: Operation, like: pipe.Release, count: SSAValue, begun: SSAValue) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tileopt.passes.building import EQUAL, NO_FLAGS, NOT_BELOW, add, choose, compare, emit, number
+from tileopt.passes.loops import carry
 from tileopt.passes.lowering.linear_forms import constant_of, linear_form
 
 
@@ -74,26 +75,3 @@ class SlotCounters:
             end.operands = [*end.operands, following]
             self.counters[key] = slot
         return self.counters[key]
-
-
-def carry(loop: scf.ForOp, start: SSAValue) -> BlockArgument:
-    """Gives `loop` one more value that it carries, and has begun with; its body must still yield the next one."""
-    body = loop.body.block
-    results: list[Attribute] = [*(r.type for r in loop.results), start.type]
-    region = loop.detach_region(loop.body)
-    wider = scf.ForOp.create(
-        operands=[*loop.operands, start],
-        result_types=results,
-        properties=loop.properties,
-        attributes=loop.attributes,
-        regions=[region],
-    )
-    wider.location = loop.location
-    assert loop.parent is not None
-    loop.parent.insert_op_before(wider, loop)
-    for old, new in zip(loop.results, wider.results, strict=False):
-        old.replace_all_uses_with(new)
-    loop.parent.erase_op(loop)
-    argument = body.insert_arg(start.type, len(body.args))
-    argument.location = loop.location
-    return argument

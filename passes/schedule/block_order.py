@@ -37,10 +37,11 @@ GROUP = 16  # rows of tiles
 class Order:
     """The order for a kernel whose loops are `loops` and that loads `loads` in them."""
 
-    def __init__(self, loads: Iterable[tile.Load], loops: Iterable[scf.ForOp]) -> None:
+    def __init__(self, loads: Iterable[tile.Load], loops: Iterable[Operation]) -> None:
         axes = [_axes_of(load) for load in loads]
         self.grouped = _shared_along_both(axes)
-        self.longer = next((a for loop in loops for a in range(3) if _growth(loop.ub, a) == 1), None)
+        ends = [loop.ub for loop in loops if isinstance(loop, scf.ForOp)]
+        self.longer = next((a for end in ends for a in range(3) if _growth(end, a) == 1), None)
 
     @property
     def fastest(self) -> int:

@@ -29,7 +29,7 @@ from tileopt.dialects.tile_types import Access, BufferType, ViewType
 from tileopt.passes.building import add, insert, number
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import panelled_layout
-from tileopt.passes.lowering.slot_counters import carry
+from tileopt.passes.loops import Loop, carry
 from tileopt.passes.schedule.clusters import parts_of
 from tileopt.passes.schedule.pipeline_rewrite import Stream
 from tileopt.passes.schedule.role_slice import slice_of
@@ -37,16 +37,16 @@ from tileopt.passes.schedule.role_slice import slice_of
 
 @dataclass(frozen=True, slots=True)
 class BulkLoop:
-    """The body of a loop, and the groups of its loads that each go through a channel of their own."""
+    """The body of a loop, or a branch in one; the groups of its loads that each go through a channel of their own."""
 
     body: Block
     groups: list[list[Stream]]
 
     @property
-    def loop(self) -> scf.ForOp:
-        """The loop, which is made anew whenever it carries more."""
+    def around(self) -> Loop | scf.IfOp:
+        """The op of the body, which is made anew whenever it carries more."""
         found = self.body.parent_op()
-        assert isinstance(found, scf.ForOp)
+        assert isinstance(found, scf.ForOp | scf.WhileOp | scf.IfOp)
         return found
 
     @property
@@ -54,11 +54,12 @@ class BulkLoop:
         return [s for group in self.groups for s in group]
 
 
-def bulk_loop(loop: scf.ForOp, streams: list[Stream], target: Target) -> BulkLoop | None:
-    """How a loop's loads go through channels that a producer fills with bulk copies; None where one cannot."""
+def bulk_loop(body: Block, streams: list[Stream], target: Target) -> BulkLoop | None:
+    """How the loads of a loop's body go through channels that a producer fills with bulk copies; None where one
+    cannot."""
     if (
         not streams
-        or not all(_copied_in_bulk(s, target) for s in streams)
+        or not all(copied_in_bulk(s, target) for s in streams)
         or slice_of([s.load for s in streams]) is None
     ):
         return None
@@ -70,10 +71,10 @@ def bulk_loop(loop: scf.ForOp, streams: list[Stream], target: Target) -> BulkLoo
             groups[-1][1].append(stream)
         else:
             groups.append((users, [stream]))
-    return BulkLoop(loop.body.block, [group for _, group in groups])
+    return BulkLoop(body, [group for _, group in groups])
 
 
-def _copied_in_bulk(stream: Stream, target: Target) -> bool:
+def copied_in_bulk(stream: Stream, target: Target) -> bool:
     """Whether the copy engine can fill the tile, and only units that read it past the threads take it."""
     view, type_ = stream.load.view, stream.stage.result.type
     assert isinstance(type_, BufferType) and isinstance(view.type, ViewType)
@@ -109,13 +110,13 @@ def _users(value: SSAValue) -> list[Operation]:
 def rewrite_bulk(kernel: KernelOp, bulk: BulkLoop, slots: int) -> None:
     """Makes the loads of `bulk` come through channels of `slots` slots."""
     top = kernel.body.block
-    count = _counter(bulk.loop)
+    count = _counter(bulk.body)
     for group in bulk.groups:
         members = [s.stage.result.type for s in group]
         assert all(isinstance(m, BufferType) for m in members)
         channel_type = pipe.ChannelType(IntAttr(slots), ArrayAttr(members))
         made = pipe.Channel.create(result_types=[channel_type])
-        made.location = bulk.loop.location
+        made.location = bulk.around.location
         assert top.first_op is not None
         top.insert_op_before(made, top.first_op)
         _through(group, made.result, count)
@@ -167,45 +168,45 @@ def _last_user(group: list[Stream], block: Block) -> Operation:
     return next(op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users))
 
 
-def _counter(loop: scf.ForOp) -> SSAValue:
-    """How often the loop's body was begun before, over the whole kernel."""
+def _counter(body: Block) -> SSAValue:
+    """How often the block was begun before, over the whole kernel."""
+    inner = body.parent_op()
     around: list[Operation] = []
-    at = loop.parent_op()
-    while isinstance(at, scf.ForOp | scf.IfOp):
+    at = inner
+    while isinstance(at, scf.ForOp | scf.WhileOp | scf.IfOp):
         around.insert(0, at)
         at = at.parent_op()
-    body = loop.body.block
-    count: SSAValue = number(around[0] if around else loop, 0)
-    starts: list[tuple[Operation | Block, SSAValue]] = []
-    for op in around:
-        if isinstance(op, scf.ForOp):
-            block = op.body.block  # the op itself is made anew
+    count: SSAValue = number(around[0], 0)
+    places: list[tuple[Block, SSAValue]] = []  # of each op around a block in it that stays, and the count before the op
+    for op, following in zip(around, [*around[1:], None], strict=True):
+        places.append((_block_around(op, body if following is None else following), count))
+        if isinstance(op, scf.ForOp | scf.WhileOp):
             count = carry(op, count)
-            starts.append((block, count))
-        else:
-            starts.append((op, count))
-    count = carry(loop, count)
     end = body.last_op
     assert end is not None
-    end.operands = [*end.operands, add(end, count, number(end, 1))]
-    made = body.parent_op()
-    assert made is not None
-    for place, start in reversed(starts):
-        result = made.results[-1]
-        if isinstance(place, Block):
-            last = place.last_op
-            assert last is not None
-            last.operands = [*last.operands, result]
-            made = place.parent_op()
-            assert made is not None
+    after = add(end, count, number(end, 1))
+    for block, start in reversed(places):
+        made = block.parent_op()
+        if isinstance(made, scf.IfOp):
+            made = _yield_from(made, block, after, start)
         else:
-            assert isinstance(place, scf.IfOp)
-            made = _yield_from(place, made, start)
+            last = block.last_op
+            assert last is not None
+            last.operands = [*last.operands, after]
+        assert made is not None
+        after = made.results[-1]
     return count
 
 
-def _yield_from(op: scf.IfOp, inside: Operation, otherwise: SSAValue) -> scf.IfOp:
-    """Gives an `if` one more result: the last one of the op `inside` it, or what was there before."""
+def _block_around(op: Operation, inner: Operation | Block) -> Block:
+    """The block of an op that is, or holds, `inner`."""
+    block = inner if isinstance(inner, Block) else inner.parent
+    assert block is not None and block.parent_op() is op
+    return block
+
+
+def _yield_from(op: scf.IfOp, block: Block, value: SSAValue, otherwise: SSAValue) -> scf.IfOp:
+    """Gives an `if` one more result: the value, where its branch `block` is taken, else what was there before."""
     for region in op.regions:
         if not region.blocks:
             empty = Block()
@@ -213,8 +214,7 @@ def _yield_from(op: scf.IfOp, inside: Operation, otherwise: SSAValue) -> scf.IfO
             region.add_block(empty)
         last = region.block.last_op
         assert last is not None
-        value = inside.results[-1] if region.block.is_ancestor(inside) else otherwise
-        last.operands = [*last.operands, value]
+        last.operands = [*last.operands, value if region.block is block else otherwise]
     regions: list[Region] = [op.detach_region(region) for region in list(op.regions)]
     wider = scf.IfOp.create(
         operands=[op.cond],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
@@ -90,6 +90,8 @@ def _differs(load: tile.Load, axis: int) -> bool:
                 pending += _deciding(parent)
                 if value is not owner.args[0]:
                     pending += [*parent.operands, *_given(owner)]
+            elif isinstance(parent, scf.WhileOp):
+                pending += [*_deciding(parent), *_before(parent, value)]
             elif not isinstance(parent, KernelOp):
                 return True
     return False
@@ -97,7 +99,17 @@ def _differs(load: tile.Load, axis: int) -> bool:
 
 def _deciding(op: Operation) -> list[SSAValue]:
     """What decides how often the body of an op runs."""
+    if isinstance(op, scf.WhileOp):
+        return _given(op.before_region.block)[:1]
     return [op.lb, op.ub, op.step] if isinstance(op, scf.ForOp) else list(op.operands)
+
+
+def _before(loop: scf.WhileOp, value: SSAValue) -> list[SSAValue]:
+    """What an argument of one of a loop's blocks may have been before."""
+    assert isinstance(value, BlockArgument)
+    if value.block is loop.before_region.block:
+        return [loop.arguments[value.index], _given(loop.after_region.block)[value.index]]
+    return [_given(loop.before_region.block)[1 + value.index]]
 
 
 def _given(block: Block) -> list[SSAValue]:

@@ -12,7 +12,8 @@ The channel has `tile.num_stages` slots, or as many as the target likes, fewer w
 is too small; with fewer than two the loop stays as it is.
 
 Where the target's copy engine can make all the copies of a kernel, nothing is done early: channels stand where the
-loads stood, and the kernel is marked for `split-roles`, whose producer runs ahead (see `bulk_channels`).
+loads stood, in `while` loops and branches too, and the kernel is marked for `split-roles`, whose producer runs ahead
+(see `bulk_channels`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, TensorType, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import pipe, tile
@@ -33,13 +34,15 @@ from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
 from tileopt.passes.intervals import Order as TextOrder
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, store_bytes
+from tileopt.passes.loops import Loop, body_of
 from tileopt.passes.schedule.block_order import Order
-from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, rewrite_bulk
+from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, copied_in_bulk, rewrite_bulk
 from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
 from tileopt.passes.schedule.role_budget import fits, role_budget, shared_room
+from tileopt.passes.schedule.role_slice import knows, slice_of
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
@@ -61,7 +64,7 @@ class PipelineLoops(ModulePass):
 
 def pipeline_loops(kernel: tile.Kernel) -> None:
     """Pipelines the loops of `kernel`, innermost first."""
-    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp | scf.WhileOp)]
     if not loops:
         return
     stages = _stages(kernel)
@@ -73,14 +76,14 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
         return
     wanted = target.default_stages if stages is None else stages
     for loop in reversed(loops):  # an inner loop stands after the one around it
-        streams = find_streams(loop)
-        if streams:
+        streams = find_streams(loop) if isinstance(loop, scf.ForOp) else []
+        if isinstance(loop, scf.ForOp) and streams:
             slots = _slots(kernel, loop, streams, wanted, target)
             if slots >= 2:
                 rewrite(loop, streams, slots)
 
 
-def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stages: int | None, ctas: int) -> bool:
+def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: int | None, ctas: int) -> bool:
     """Makes channels for a producer of its own, where each load that a loop stages can be a bulk copy. `ctas`: blocks
     of a cluster, if they have loads in common."""
     warps = kernel.attributes.get(NUM_WARPS)
@@ -91,12 +94,13 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
         return False
     found: list[BulkLoop] = []
     for loop in reversed(loops):
-        streams = find_streams(loop)
-        if streams:
-            bulk = bulk_loop(loop, streams, target)
-            if bulk is None:
-                return False
-            found.append(bulk)
+        for body in _bodies(loop):
+            streams = find_copies(loop, body, target)
+            if streams:
+                bulk = bulk_loop(body, streams, target)
+                if bulk is None:
+                    return False
+                found.append(bulk)
     if not found or not fits(target, count, kernel):
         return False
     budget = role_budget(target, count, kernel)
@@ -105,12 +109,12 @@ def specialise(kernel: tile.Kernel, loops: list[scf.ForOp], target: Target, stag
     slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
     if slots < 2:
         return False
-    order = Order([s.load for bulk in found for s in bulk.streams], [bulk.loop for bulk in found])
+    order = Order([s.load for bulk in found for s in bulk.streams], [bulk.around for bulk in found])
     if ctas > 1 and share([s for bulk in found for s in bulk.streams], order.fastest, ctas):
         make_cluster(kernel, order.fastest, ctas)
     turns = make_persistent(kernel, budget.blocks, order)
     # What each turn loads before its loops has one slot: its memory is what a staged tile would take.
-    before = bulk_loop(turns, find_streams(turns), target)
+    before = bulk_loop(body_of(turns), find_copies(turns, body_of(turns), target), target)
     if before is not None:
         rewrite_bulk(kernel, before, 1)
     for bulk in found:
@@ -170,22 +174,46 @@ def _shown(given: Attribute) -> str:
 
 def find_streams(loop: scf.ForOp) -> list[Stream]:
     """The loads in the body of `loop` that may be made some iterations early, in the order of the text."""
+    found = ((s, address_slice(s.load, loop, reads=True)) for s in _staged(loop, loop.body.block))
+    return [Stream(s.load, s.stage, address) for s, address in found if address is not None]
+
+
+def find_copies(loop: Loop, body: Block, target: Target) -> list[Stream]:
+    """The loads in `body`, that of `loop` or a branch in it, that a producer which goes through the loop itself may
+    make. Of those that could not be made early it takes only what it can."""
+    streams: list[Stream] = []
+    for stream in _staged(loop, body):
+        early = isinstance(loop, scf.ForOp) and address_slice(stream.load, loop) is not None
+        if early or (slice_of([stream.load]) is not None and copied_in_bulk(stream, target)):
+            streams.append(stream)
+    return streams
+
+
+def _bodies(loop: Loop) -> list[Block]:
+    """The body of a loop, and the branches in it that are in no other loop."""
+    found: list[Block] = []
+    pending = [body_of(loop)]
+    while pending:
+        block = pending.pop()
+        found.append(block)
+        pending += [r.block for op in block.ops if isinstance(op, scf.IfOp) for r in op.regions if r.blocks]
+    return found
+
+
+def _staged(loop: Loop, body: Block) -> list[Stream]:
+    """The loads in `body` that are staged for its own use, of arrays that the loop does not write."""
     inside = [op for op in loop.walk() if op is not loop]
     if any(isinstance(op, pipe.Channel) for op in inside):
         return []
-    written = _written(inside)
+    stages = [op for op in body.ops if isinstance(op, tile.Stage)]
+    written = _written(inside) if stages else set[SSAValue]()
     streams: list[Stream] = []
-    for op in loop.body.block.ops:
-        if not isinstance(op, tile.Stage):
-            continue
+    for op in stages:
         load = op.source.owner
-        if not isinstance(load, tile.Load) or load.parent is not loop.body.block or not load.result.has_one_use():
+        if not isinstance(load, tile.Load) or load.parent is not body or not load.result.has_one_use():
             continue
-        if load.view in written or not _copies(load) or not _used_in(op, loop):
-            continue
-        address = address_slice(load, loop)
-        if address is not None:
-            streams.append(Stream(load, op, address))
+        if load.view not in written and _copies(load) and _used_in(op, body):
+            streams.append(Stream(load, op, []))
     return streams
 
 
@@ -219,14 +247,14 @@ def _copies(load: tile.Load) -> bool:
             return False
 
 
-def _used_in(stage: tile.Stage, loop: scf.ForOp) -> bool:
-    last = loop.body.block.last_op
-    return all(use.operation is not last and loop.is_ancestor(use.operation) for use in stage.result.uses)
+def _used_in(stage: tile.Stage, body: Block) -> bool:
+    return all(use.operation is not body.last_op and body.is_ancestor(use.operation) for use in stage.result.uses)
 
 
-def address_slice(load: tile.Load, loop: scf.ForOp) -> list[Operation] | None:
+def address_slice(load: tile.Load, loop: scf.ForOp, *, reads: bool = False) -> list[Operation] | None:
     """The ops in the body that compute the load's operands, in order; None where they depend on more than the
-    induction variable and what is made outside, or are not pure."""
+    induction variable and what is made outside, or are not pure. `reads`: numbers may come from arrays, so that the ops
+    may be done for iterations alone that there are."""
     body = loop.body.block
     needed: set[Operation] = set()
     pending = list(load.operands)
@@ -239,7 +267,7 @@ def address_slice(load: tile.Load, loop: scf.ForOp) -> list[Operation] | None:
             continue
         if op in needed or not loop.is_ancestor(op):
             continue
-        if op.parent is not body or not _is_repeatable(op):
+        if op.parent is not body or not (_is_repeatable(op) or (reads and knows(op))):
             return None
         needed.add(op)
         pending += op.operands

@@ -26,7 +26,7 @@ from tileopt.dialects.target import target_of
 from tileopt.dialects.tile_types import ViewType
 from tileopt.passes.building import add, insert, multiply, number
 from tileopt.passes.layout.access import unit_axis
-from tileopt.passes.lowering.slot_counters import carry
+from tileopt.passes.loops import carry
 from tileopt.passes.schedule.pipeline_loops import NUM_STAGES, address_slice
 
 _MAY_FAIL = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp | arith.FloorDivSIOp | arith.CeilDivSIOp

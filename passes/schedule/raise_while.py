@@ -18,7 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import tile
-from tileopt.passes.analysis.counted_while import Counted, End, Sum, constant, counted, is_pure
+from tileopt.passes.analysis.counted_sums import Counted, End, Sum
+from tileopt.passes.analysis.counted_while import constant, counted, is_pure
 from tileopt.passes.analysis.facts import KernelFacts, analyse
 from tileopt.passes.building import NO_FLAGS, Writer, add, emit, insert, multiply, number
 

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from kernel_device import Device
+from python_kernels import kernel as python_kernel
 
 import tileopt
 from tileopt import tile
@@ -118,3 +119,27 @@ def test_hints_that_are_none(bad: Any) -> None:
     with pytest.raises(tileopt.CompileError, match="num_ctas is a power of two up to 8") as caught:
         tile.kernel(num_ctas=bad)
     assert caught.value.code == "kernel/hint"
+
+
+LISTED = """
+i, j = tile.bid(0), tile.bid(1)
+acc = tile.zeros((BM, BN), tile.f32)
+k = 0
+while TEST:
+    acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), acc)
+    k = NEXT
+tile.store(out, (i, j), acc.astype(out.dtype))
+"""
+
+
+@pytest.mark.parametrize(("row", "shared"), [("0", ["b"]), ("i", [])])
+@pytest.mark.parametrize(("test", "after"), [("k >= 0", "READ"), ("READ > 0", "k + 1")])
+def test_blocks_that_share_go_through_the_same_loop(row: str, shared: list[str], test: str, after: str) -> None:
+    """Where neighbours read lists of their own, they may load different tiles, and more or fewer of them."""
+    read = f"tile.load(following, ({row}, k), (1, 1)).item()"
+    body = LISTED.replace("TEST", test).replace("NEXT", after).replace("READ", read)
+    sizes = ", ".join(f"{n}: tile.Const[int]" for n in ("BM", "BN", "BK"))
+    parameters = f"a: tile.In, b: tile.In, following: tile.In, out: tile.Out, {sizes}"
+    made = compiled(python_kernel(body, parameters).with_hints(num_ctas=2), following="i64[?, ?]")
+    (channel,) = made.report["channels"]
+    assert channel["arrays"] == ["a", "b"] and channel.get("together", []) == shared

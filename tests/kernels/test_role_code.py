@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from product_programs import accumulator, product_nt, tf32_nt
+from python_kernels import kernel
 from role_programs import HEADS, WIDE, Tile, attention, matmul
 
 
@@ -43,6 +44,29 @@ def test_products(tile: Tile) -> None:
     bm, bn, bk = tile
     compiled = matmul.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, BM=bm, BN=bn, BK=bk)
     assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
+
+
+LISTED = """
+i, j = tile.bid(0), tile.bid(1)
+acc = tile.zeros((BM, BN), tile.f32)
+k = 0
+while k >= 0:
+    acc = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), acc)
+    k = tile.load(following, (k,), (1,)).item()
+tile.store(out, (i, j), acc.astype(out.dtype))
+"""
+
+
+@pytest.mark.parametrize("tile", [(128, 256, 64), (64, 128, 64)], ids=str)
+def test_a_product_over_a_list(tile: Tile) -> None:
+    """The next product begins while the last one of the list's iteration before is under way."""
+    sizes = dict(zip(("BM", "BN", "BK"), tile, strict=True))
+    parameters = ", ".join(
+        ["a: tile.In, b: tile.In, following: tile.In, out: tile.Out", *(f"{n}: tile.Const[int]" for n in sizes)]
+    )
+    compiled = kernel(LISTED, parameters).compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, following="i64[?]", **sizes)
+    assert_good(compiled, f"wgmma_m64n{tile[1]}k16_bf16_f32")
+    assert re.findall(r"wgmma\.wait_group\.sync\.aligned (\d);", compiled.ptx) == ["1", "0"]
 
 
 @pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8", "u8"])

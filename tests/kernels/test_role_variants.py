@@ -71,6 +71,22 @@ for j in range(tile.cdiv(b.shape[1], BN)):
         p = tile.mma(tile.load(a, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), p)
     tile.store(out, (i, j), p.astype(out.dtype))
 """,
+    # How often it runs only the loop itself finds out, and each role for itself.
+    "a while": START
+    + "at, k = 1, 0\nwhile at < 2 * tile.cdiv(a.shape[1], BK):\n"
+    + f"    p = tile.mma({LEFT}, {RIGHT}, p)\n    at, k = at * 2, k + 1\n"
+    + END,
+    "a while, and a branch in it": START
+    + "at, k = 1, 0\nwhile at < 2 * tile.cdiv(a.shape[1], BK):\n"
+    + f"    p = tile.mma({LEFT}, {RIGHT}, p)\n"
+    + "    if k % 2 == 0:\n"
+    + "        p = tile.mma(tile.load(c, (i, k), (BM, BK)), tile.load(b, (k, j), (BK, BN)), p)\n"
+    + "    at, k = at * 2, k + 1\n"
+    + END,
+    "a loop that is left": START
+    + EACH
+    + f"if k == i + 1:\n        break\n    p = tile.mma({LEFT}, {RIGHT}, p)\n"
+    + END,
     "loops in the branches": START
     + f"if i < 2:\n    {EACH.replace('    ', '        ')}p = tile.mma({LEFT}, {RIGHT}, p)\n"
     + "else:\n    for k in range(0, tile.cdiv(a.shape[1], BK), 2):\n"

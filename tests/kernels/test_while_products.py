@@ -81,3 +81,74 @@ def test_a_counted_while_is_the_same_code_as_a_for(arch: str) -> None:
     assert found.ptx.replace("while_product", "matmul") == plain.ptx
     lines = [[line for line in str(k.report).splitlines() if "line " not in line] for k in (found, plain)]
     assert [line.replace("while_product", "matmul") for line in lines[0]] == lines[1]
+
+
+# Products over the blocks of K that a list of numbers leads to, each block once: `given` says which comes behind which,
+# how many there are, and so on; `ROLES` whether a producer can follow.
+LISTED = {
+    "linked": (
+        "k = start\nwhile k >= 0:\n" + f"    {PRODUCT}    k = tile.load(given, (k,), (1,)).item()\n",
+        True,
+    ),
+    "until a mark": (
+        "at = 0\nwhile tile.load(given, (at,), (1,)).item() >= 0:\n"
+        f"    k = tile.load(given, (at,), (1,)).item()\n    {PRODUCT}    at += 1\n",
+        True,
+    ),
+    "a loop that is left": (
+        "for at in range(tile.cdiv(a.shape[1], BK) + 1):\n    k = tile.load(given, (at,), (1,)).item()\n"
+        f"    if k < 0:\n        break\n    {PRODUCT}",
+        True,
+    ),
+    "two products in turn": (
+        f"other = acc\nk = start\nwhile k >= 0:\n    {PRODUCT}    k = tile.load(given, (k,), (1,)).item()\n"
+        f"    if k >= 0:\n        {PRODUCT.replace('acc', 'other')}"
+        "        k = tile.load(given, (k,), (1,)).item()\nacc = acc + other\n",
+        True,
+    ),
+    "a loop in a loop": (
+        f"k = start\nwhile k >= 0:\n    c = 0\n    while c < 2 and k >= 0:\n        {PRODUCT}"
+        "        k = tile.load(given, (k,), (1,)).item()\n        c += 1\n",
+        True,
+    ),
+    "numbers for a loop that counts": (
+        f"for at in range(count):\n    k = tile.load(given, (at,), (1,)).item()\n    {PRODUCT}",
+        True,
+    ),
+    # The product itself decides: no warp that only copies knows how.
+    "while it is small": (
+        f"k = start\nwhile k >= 0 and tile.max(tile.abs(acc)).item() < 1.0e9:\n    {PRODUCT}"
+        "    k = tile.load(given, (k,), (1,)).item()\n",
+        False,
+    ),
+}
+LINKED = {"linked", "two products in turn", "a loop in a loop", "while it is small"}
+LISTS = PARAMETERS.replace("out:", "given: tile.In, out:").replace(", BM", ", start: int, count: int, BM", 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", LISTED)
+def test_listed_blocks(device: Device, rng: np.random.Generator, name: str, target: str | None) -> None:
+    if target is not None and device.name != "cpu":
+        pytest.skip("a model runs on the CPU")
+    body, roles = LISTED[name]
+    found = kernel(START + body + STORE, LISTS)
+    arrays = {"a": WIDE, "b": WIDE, "out": "f32[?:16, ?:16]", "given": "i64[?]", "start": "i64", "count": "i64"}
+    assert ("roles" in str(found.compile("sm_90a", **arrays, **BLOCK).report)) is roles
+    for m, n, blocks, chosen in ((72, 136, 9, 7), (64, 64, 3, 0), (130, 8, 5, 1), (65, 67, 6, 6)):
+        k = blocks * BLOCK["BK"]
+        a, b = random(rng, m, k), random(rng, k, n)
+        order = rng.permutation(blocks)[:chosen]
+        given = np.full(blocks + 1, -1, np.int64)
+        if name in LINKED:
+            given[order[:-1]] = order[1:]
+        else:
+            given[:chosen] = order
+        out = device.empty((m, n), np.float32)
+        grid = -(-m // BLOCK["BM"]), -(-n // BLOCK["BN"])
+        start = int(order[0]) if chosen else -1
+        moved = [device.put(x) for x in (a, b, given)]
+        found[grid](*moved, out, start, chosen, **BLOCK, target=target)
+        wide = a.astype(np.float64).reshape(m, blocks, -1), b.astype(np.float64).reshape(blocks, -1, n)
+        wanted = sum((wide[0][:, x] @ wide[1][x] for x in order), np.zeros((m, n)))
+        np.testing.assert_allclose(device.get(out), wanted, rtol=1e-4, atol=1e-3)

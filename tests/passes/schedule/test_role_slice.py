@@ -42,10 +42,26 @@ def sliced(body: str) -> Slice | None:
     return slice_of(copies(kernel(body)))
 
 
-# An integer that was read from an array.
+# An integer that was read from an array, and one that was computed from a tile of them.
 LOADED = f"""%t = tile.load %index[%z] : {WHOLE} -> tensor<1xi64>
 %s = tile.reshape %t : tensor<1xi64> -> tensor<i64>
 %l = tile.to_scalar %s : tensor<i64> -> i64"""
+WORKED = f"""%t = tile.load %index[%z] : {WHOLE} -> tensor<8xi64>
+%s = tile.reduce %t {{kind = "sum", axis = 0 : i64}} : tensor<8xi64> -> tensor<i64>
+%l = tile.to_scalar %s : tensor<i64> -> i64"""
+
+
+def while_loop(test: str, at: str = "i", ahead: str = "u") -> str:
+    """A loop around a copy, which runs while the test's %q holds of the counter %a."""
+    return f"""%r = scf.while (%a = %z) : (i64) -> i64 {{
+{test}
+scf.condition(%q) %a : i64
+}} do {{
+^bb0(%i: i64):
+{copy(at)}
+%a1 = arith.addi %i, %{ahead} : i64
+scf.yield %a1 : i64
+}}"""
 
 
 @pytest.mark.parametrize(
@@ -64,6 +80,12 @@ LOADED = f"""%t = tile.load %index[%z] : {WHOLE} -> tensor<1xi64>
         "%a1 = arith.addi %a, %i : i64\nscf.yield %a1 : i64\n}",
         f"%q = arith.cmpi slt, %n, %m : i64\n%r = scf.if %q -> (i64) {{\nscf.yield %n : i64\n}} else {{\n"
         f"scf.yield %m : i64\n}}\n{copy('r')}",
+        # A number that was read.
+        f"{LOADED}\n{copy('l')}",
+        f"{LOADED}\nscf.for %i = %z to %l step %u : i64 {{\n{copy('i')}\n}}",
+        # Loops whose end is decided in them.
+        while_loop("%q = arith.cmpi slt, %a, %n : i64"),
+        while_loop(LOADED.replace("%z", "%a") + "\n%q = arith.cmpi slt, %l, %n : i64"),
     ],
 )
 def test_what_a_producer_can_know(body: str) -> None:
@@ -73,29 +95,21 @@ def test_what_a_producer_can_know(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        f"{LOADED}\n{copy('l')}",
-        f"{LOADED}\n%o = arith.addi %l, %n : i64\n{copy('o')}",
+        f"{WORKED}\n{copy('l')}",
+        f"{WORKED}\n%o = arith.addi %l, %n : i64\n{copy('o')}",
         # Whether it is copied, how often, and from where the loop begins.
-        f"{LOADED}\n%q = arith.cmpi slt, %l, %m : i64\nscf.if %q {{\n{copy('n')}\n}}",
-        f"{LOADED}\nscf.for %i = %z to %l step %u : i64 {{\n{copy('i')}\n}}",
-        f"{LOADED}\nscf.for %i = %l to %n step %u : i64 {{\n{copy('z')}\n}}",
+        f"{WORKED}\n%q = arith.cmpi slt, %l, %m : i64\nscf.if %q {{\n{copy('n')}\n}}",
+        f"{WORKED}\nscf.for %i = %z to %l step %u : i64 {{\n{copy('i')}\n}}",
+        f"{WORKED}\nscf.for %i = %l to %n step %u : i64 {{\n{copy('z')}\n}}",
         # By way of what a loop carries, or a branch gives.
-        f"%r = scf.for %i = %z to %n step %u iter_args(%a = %m) -> (i64) : i64 {{\n{copy('a')}\n{LOADED}\n"
+        f"%r = scf.for %i = %z to %n step %u iter_args(%a = %m) -> (i64) : i64 {{\n{copy('a')}\n{WORKED}\n"
         "scf.yield %l : i64\n}",
-        f"{LOADED}\n%r = scf.for %i = %z to %n step %u iter_args(%a = %l) -> (i64) : i64 {{\n{copy('a')}\n"
+        f"{WORKED}\n%r = scf.for %i = %z to %n step %u iter_args(%a = %l) -> (i64) : i64 {{\n{copy('a')}\n"
         "scf.yield %m : i64\n}",
-        f"{LOADED}\n%q = arith.cmpi slt, %n, %m : i64\n%r = scf.if %q -> (i64) {{\nscf.yield %n : i64\n}} else {{\n"
+        f"{WORKED}\n%q = arith.cmpi slt, %n, %m : i64\n%r = scf.if %q -> (i64) {{\nscf.yield %n : i64\n}} else {{\n"
         f"scf.yield %l : i64\n}}\n{copy('r')}",
-        # A loop whose end is decided in it.
-        f"""%r = scf.while (%a = %z) : (i64) -> i64 {{
-%q = arith.cmpi slt, %a, %n : i64
-scf.condition(%q) %a : i64
-}} do {{
-^bb0(%i: i64):
-{copy("i")}
-%a1 = arith.addi %i, %u : i64
-scf.yield %a1 : i64
-}}""",
+        # A loop whose end depends on the tiles that were copied.
+        f"{WORKED}\n{while_loop('%q = arith.cmpi slt, %l, %n : i64')}",
     ],
 )
 def test_what_it_cannot(body: str) -> None:
@@ -131,6 +145,27 @@ def test_loops_and_branches_carry_what_is_needed_alone() -> None:
     loops = [op for op in made.walk() if isinstance(op, scf.ForOp | scf.IfOp)]
     assert [len(op.results) for op in loops] == [1, 1, 1]
     assert sum(isinstance(op, pipe.Copy) for op in made.walk()) == 1
+    assert not any(op.name == "arith.muli" for op in made.walk())
+
+
+def test_a_while_carries_what_its_test_and_its_copies_need() -> None:
+    top = kernel(f"""
+%sum, %end, %last = scf.while (%s = %z, %k = %z, %a = %n) : (i64, i64, i64) -> (i64, i64, i64) {{
+  %q = arith.cmpi slt, %k, %m : i64
+  %twice = arith.addi %a, %a : i64
+  scf.condition(%q) %s, %k, %twice : i64, i64, i64
+}} do {{
+^bb0(%s_: i64, %k_: i64, %a_: i64):
+  {copy("a_")}
+  %s1 = arith.muli %s_, %k_ : i64
+  %k1 = arith.addi %k_, %u : i64
+  scf.yield %s1, %k1, %a_ : i64, i64, i64
+}}""")
+    part = slice_of(copies(top))
+    assert part is not None
+    made = copy_of(top.body.block, part)
+    (loop,) = (op for op in made.walk() if isinstance(op, scf.WhileOp))
+    assert [len(loop.arguments), len(loop.results)] == [2, 2]
     assert not any(op.name == "arith.muli" for op in made.walk())
 
 
