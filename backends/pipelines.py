@@ -41,6 +41,7 @@ PASSES = (
     "infer-facts",  # after elide-bounds: an access that is proved inside needs no common edge for its vectors
     "verify-ownership",
     "verify-barriers",  # before any pass moves what stands between barriers
+    "expand-scaled",  # before products name instructions: what it leaves are ordinary ones
     # What each product demands of its operands decides what is staged, and only what is staged can be pipelined.
     "map-tensor-cores",
     "place-memory",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tileopt.backends.llvm.faults import memory_name, tested_axes
 from tileopt.dialects.diagnostics import location_of
 from tileopt.passes.safety.verify_ownership import unused_axes
+from tileopt.passes.schedule.expand_scaled import EXPANDED
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, object]:
     """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared memory, and
     the schedule (see `schedule_report`). `stages`: the hint. All of it goes into JSON."""
-    from xdsl.dialects.builtin import ArrayAttr, StringAttr
     from xdsl.ir import BlockArgument
 
     from tileopt.backends.schedule_report import schedule
@@ -59,18 +59,25 @@ def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, 
             atoms.append("fma")
         elif isinstance(op, simt.Barrier):
             barriers += 1
-    owned = kernel.attributes.get("tile.ownership")
-    proofs = [s.data for s in owned.data if isinstance(s, StringAttr)] if isinstance(owned, ArrayAttr) else []
     return {
         "bounds": accesses,
-        "ownership": proofs,
+        "ownership": _said(kernel, "tile.ownership"),
         "atoms": sorted(set(atoms)),
+        "expanded": _said(kernel, EXPANDED),
         "unused_axes": list(unused_axes(kernel)),
         "barriers": barriers,
         "threads": kernel.integer(simt.THREADS) or 32,
         "shared_bytes": kernel.integer(simt.SHARED_BYTES) or 0,
         **schedule(kernel, target, stages),
     }
+
+
+def _said(kernel: KernelOp, name: str) -> list[str]:
+    """The lines that a pass left in an attribute of the kernel."""
+    from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
+    found = kernel.attributes.get(name)
+    return [s.data for s in found.data if isinstance(s, StringAttr)] if isinstance(found, ArrayAttr) else []
 
 
 _VERBS = {"simt.element_load": "load of", "simt.element_store": "store to", "simt.check_index": "part of"}

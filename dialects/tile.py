@@ -74,6 +74,7 @@ from tileopt.dialects.tile_packed import Pack as Pack
 from tileopt.dialects.tile_packed import PackedOps
 from tileopt.dialects.tile_packed import Repeat as Repeat
 from tileopt.dialects.tile_packed import Unpack as Unpack
+from tileopt.dialects.tile_scaled import MmaScaled as MmaScaled
 from tileopt.dialects.tile_shared import LoadBuffer as LoadBuffer
 from tileopt.dialects.tile_shared import SharedOps
 from tileopt.dialects.tile_shared import StoreBuffer as StoreBuffer
@@ -544,7 +545,7 @@ class ConvertLayout(_Reshaping):
 TileOps: list[type[Operation]] = [
     Kernel, Return, Bid, NumBlocks, Dim, Load, Store, AtomicRmw, Splat, ToScalar, Arange, Broadcast, Reshape, Transpose,
     Reduce, Mma, Stage, Unstage, TransposeBuffer, ReshapeBuffer, ConvertLayout, *MapOps,
-    *SharedOps, *PackedOps,
+    *SharedOps, *PackedOps, MmaScaled,
 ]  # fmt: skip
 
 Tile = Dialect(

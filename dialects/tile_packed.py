@@ -46,7 +46,7 @@ class _AlongAxis(IRDLOperation):
         check_axis(self.axis, len(tile_shape(self.source.type)), self.source.type)
         axis = self.axis.value.data
         few, many = tile_shape(narrow), tile_shape(wide)
-        if many != (*few[:axis], few[axis] * count, *few[axis + 1 :]):
+        if len(few) != len(many) or many != (*few[:axis], few[axis] * count, *few[axis + 1 :]):
             raise VerifyException(f"axis {axis} of {list(many)} has not {count} times the extent of {list(few)}")
         return axis
 

@@ -10,11 +10,11 @@ from xdsl.ir import Attribute
 from tileopt.dialects import simt_host
 from tileopt.dialects.diagnostics import counted
 from tileopt.dialects.printf import FLOATS, Conversion, conversions
-from tileopt.frontends.builder_packed import Packing
+from tileopt.frontends.builder_scaled import Scaled
 from tileopt.frontends.builder_values import BOOL, F64, I32, I64, Operand, Value, readable
 
 
-class HostTalk(Packing):
+class HostTalk(Scaled):
     """`printf`, `print` and `assert_`. A kernel of tiles prints once a block, one of threads in each thread."""
 
     prints_once = True

@@ -23,6 +23,7 @@ _PASSES = {
     "elide-bounds": "tileopt.passes.safety.elide_bounds",
     "verify-ownership": "tileopt.passes.safety.verify_ownership",
     "verify-barriers": "tileopt.passes.safety.verify_barriers",
+    "expand-scaled": "tileopt.passes.schedule.expand_scaled",
     "map-tensor-cores": "tileopt.passes.schedule.map_tensor_cores",
     "place-memory": "tileopt.passes.schedule.place_memory",
     "pipeline-loops": "tileopt.passes.schedule.pipeline_loops",

@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType, Float16Type, Float32Type
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    Float16Type,
+    Float32Type,
+)
 from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm import softfloat, types
@@ -18,7 +25,7 @@ from tileopt.backends.nvidia.ptx import PURE, Statement
 from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Target, target_of
 
-narrow_each = conversion()
+narrow_each = widen_each = conversion()
 F16, F32 = Float16Type(), Float32Type()
 PAIRS_ARCH = 80  # from here on one instruction narrows two
 CVT_ARCH = 89  # from here on there are conversions from and to 8-bit floats
@@ -97,14 +104,41 @@ def narrow_pairs(emitter: Emitter, op: Operation) -> None:
     if single or target_of(op).arch < PAIRS_ARCH:
         narrow_each(emitter, op)
         return
-    to = types.vector(2, emitter.element(result))
-    name = "f16x2" if isinstance(result, Float16Type) else "bf16x2"
     out: list[str] = []
     for low, high in zip(registers[::2], registers[1::2], strict=True):
-        # An intrinsic, since LLVM takes a cast of two apart again.
-        pair = emitter.call(to, f"llvm.nvvm.ff2{name}.rn", ("float", high), ("float", low))
-        out += [emitter.assign(f"extractelement {to} {pair}, i32 {lane}") for lane in range(2)]
+        out += _narrowed(emitter, result, low, high)
     emitter.define(op.results[0], out)
+
+
+def widen_pairs(emitter: Emitter, op: Operation) -> None:
+    """`arith.extf` of a fragment of 8-bit floats: one instruction reads two registers."""
+    assert isinstance(op, arith.ExtFOp)
+    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
+    narrow, registers = _NARROW.get(type(source)), emitter.chunks(op.operands[0])
+    if narrow is None or len(registers) % 2 or target_of(op).arch < CVT_ARCH or bit_width(result) > 32:
+        widen_each(emitter, op)
+        return
+    out: list[str] = []
+    for low, high in zip(registers[::2], registers[1::2], strict=True):
+        words = [emitter.assign(f"zext i8 {byte} to i16") for byte in (low, high)]
+        both = emitter.assign(f"or i16 {words[0]}, {emitter.assign(f'shl i16 {words[1]}, 8')}")
+        statement = Statement()
+        word, operand = statement.output("i32"), statement.word("i16", both)
+        pair = statement.emit(emitter, f"cvt.rn.f16x2.{narrow.name}x2 {word}, {operand};", PURE)[0]
+        halves = emitter.assign(f"bitcast i32 {pair} to <2 x half>")
+        values = [emitter.assign(f"extractelement <2 x half> {halves}, i32 {lane}") for lane in range(2)]
+        if not isinstance(result, Float16Type):
+            values = [emitter.assign(f"fpext half {value} to float") for value in values]
+        out += values if not isinstance(result, BFloat16Type) else _narrowed(emitter, result, values[0], values[1])
+    emitter.define(op.results[0], out)
+
+
+def _narrowed(emitter: Emitter, result: Attribute, low: str, high: str) -> list[str]:
+    """Two registers of f32 as a type of 16 bits."""
+    to, name = types.vector(2, emitter.element(result)), "f16x2" if isinstance(result, Float16Type) else "bf16x2"
+    # An intrinsic, since LLVM takes a cast of two apart again.
+    pair = emitter.call(to, f"llvm.nvvm.ff2{name}.rn", ("float", high), ("float", low))
+    return [emitter.assign(f"extractelement {to} {pair}, i32 {lane}") for lane in range(2)]
 
 
 def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute, result: Attribute) -> str:
@@ -112,4 +146,4 @@ def _cast(emitter: Emitter, word: str, value: str, width: int, source: Attribute
     return emitter.assign(f"{word} {from_} {value} to {to}")
 
 
-HANDLERS: dict[type[Operation], Handler] = {arith.TruncFOp: narrow_pairs}
+HANDLERS: dict[type[Operation], Handler] = {arith.TruncFOp: narrow_pairs, arith.ExtFOp: widen_pairs}

@@ -59,6 +59,7 @@ from tileopt.frontends.tile_python.functions import (
     min,
     minimum,
     mma,
+    mma_scaled,
     num_blocks,
     ones,
     pack,
@@ -104,7 +105,7 @@ __all__ = [
     "atan2", "bf16", "bid", "bool_", "broadcast_to", "cdiv", "ceil", "cos", "cosh", "erf", "exp", "exp2", "expand_dims",
     "expm1", "f16", "f32", "f4e2m1fn", "f64", "f8e4m3fn", "f8e5m2", "f8e8m0fnu", "floor", "fma", "full", "i16", "i32",
     "i4", "i64", "i8", "isnan", "item", "kernel", "load", "load_at", "log", "log10", "log1p", "log2", "map_simt", "max",
-    "maximum", "min", "minimum", "mma", "num_blocks", "ones", "pack", "pow", "printf", "prod", "repeat", "reshape",
-    "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "store", "store_at", "sum",
-    "tan", "tanh", "transpose", "trunc", "u16", "u32", "u4", "u64", "u8", "unpack", "where", "zeros",
+    "maximum", "min", "minimum", "mma", "mma_scaled", "num_blocks", "ones", "pack", "pow", "printf", "prod", "repeat",
+    "reshape", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "static_assert", "static_range", "store", "store_at",
+    "sum", "tan", "tanh", "transpose", "trunc", "u16", "u32", "u4", "u64", "u8", "unpack", "where", "zeros",
 ]  # fmt: skip

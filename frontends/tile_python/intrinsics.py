@@ -154,6 +154,12 @@ def _mma(it: TileInterpreter, a: Any, b: Any, acc: Any, precision: Any) -> objec
     return it.builder.mma(operands[0], operands[1], into, precision)
 
 
+def _mma_scaled(it: TileInterpreter, a: Any, a_scale: Any, b: Any, b_scale: Any, acc: Any) -> object:
+    operands = [it.tile(t, "mma_scaled()") for t in (a, a_scale, b, b_scale)]
+    into = None if acc is None else it.tile(acc, "the accumulator of mma_scaled()")
+    return it.builder.mma_scaled(operands[0], operands[1], operands[2], operands[3], into)
+
+
 def _packed_type(it: TileInterpreter, dtype: Any, what: str) -> DType:
     """A type of which a byte holds two, itself or by name; what is none, the builder refuses."""
     if isinstance(dtype, DType | str) and str(dtype) in PACKED:
@@ -183,6 +189,6 @@ INTRINSICS: dict[str, Intrinsic] = {
     **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "max", "min", "and", "or", "xor")}, "unchecked": _unchecked,
     "expand_dims": _expand_dims, "item": _item, "sum": reduction("sum"), "prod": reduction("prod"),
     "max": reduction("max"), "min": reduction("min"), "any": reduction("or"), "all": reduction("and"), "mma": _mma,
-    "unpack": _unpack, "pack": _pack, "repeat": _repeat,
+    "mma_scaled": _mma_scaled, "unpack": _unpack, "pack": _pack, "repeat": _repeat,
 }  # fmt: skip
 INTRINSICS |= SHARED

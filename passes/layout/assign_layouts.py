@@ -222,7 +222,7 @@ class _Assigner:
                 value = op.result if isinstance(op, tile.Load) else op.value
                 accesses.setdefault(self.classes.find(value), []).append(self.access(op))
         for op in ops:
-            if isinstance(op, WIDENING):  # bytes that lie side by side should stay so
+            if isinstance(op, tile.Unpack | tile.Pack):  # bytes that lie side by side should stay so
                 axis, count, few, many = widening(op)
                 wide = [layout.widen(axis, count) for layout in accesses.get(self.classes.find(few), ())]
                 accesses.setdefault(self.classes.find(many), []).extend(wide)

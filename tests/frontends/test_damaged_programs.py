@@ -63,6 +63,8 @@ def k(x: tile.In["u8", 2], y: tile.In["u8", 2], out: tile.Out["u8", 2], M: tile.
     b = tile.unpack(tile.load(y, (i, 0), (M, N)), tile.f4e2m1fn, axis=0)
     w = a.astype(tile.bf16) * tile.repeat(tile.zeros((M, 2), tile.f8e8m0fnu).astype(tile.bf16), N)
     acc = tile.mma(a, a.T) + tile.sum(b.astype(tile.f32))
+    s = tile.ones((M, N // 16), tile.f8e8m0fnu)
+    acc += tile.mma_scaled(a.astype(tile.f8e4m3fn), s, b.reshape(M, 2 * N).T, s.T)
     tile.store(out, (i, 0), tile.pack(w, tile.f4e2m1fn))
     tile.store(out, (i, 1), tile.pack(b, axis=0))
     tile.store(out, (i, 2), tile.pack(acc.astype(tile.i8), "u4"))
@@ -90,6 +92,7 @@ ATTRIBUTES = (
     "unpack",
     "pack",
     "repeat",
+    "mma_scaled",
     "f4e2m1fn",
     "astype",
     "f16",

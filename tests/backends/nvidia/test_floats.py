@@ -33,12 +33,12 @@ def convert(values: np.ndarray, op: str, source: str, result: str, out: np.ndarr
 
 @pytest.mark.parametrize("name", F8)
 @pytest.mark.parametrize("target", ["sm_80", "sm_89"])
-@pytest.mark.parametrize("result", ["f16", "f32"])
+@pytest.mark.parametrize("result", ["f16", "bf16", "f32", "f64"])
 def test_every_8_bit_float_is_read(name: str, target: str, result: str) -> None:
     codes = np.arange(256, dtype=np.uint8)
-    out = np.zeros(256, {"f16": np.float16, "f32": np.float32}[result])
+    out = np.zeros(256, {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}[result])
     ptx = convert(codes, "extf", name, result, out, target)
-    np.testing.assert_array_equal(out, codes.view(F8[name]).astype(out.dtype))
+    np.testing.assert_array_equal(out.astype(np.float64), codes.view(F8[name]).astype(np.float64))
     assert ("cvt.rn.f16x2.e" in ptx) == (target == "sm_89")
 
 
