@@ -56,6 +56,7 @@ PASSES = (
     "fold-layouts",
     "retain-tiles",  # once no conversion is left to ask for shared memory
     "prefetch-loads",  # which loads are the same is seen before some are made early
+    "bound-registers",  # of all tiles that there are
     "lower-tile-to-simt",
     "chain-products",  # while a release still says of which iteration
     "lower-pipe",

@@ -97,7 +97,8 @@ class Parameter:
 class Hints:
     """What the author asks of the compiler; None leaves the choice to it. None of them changes what a kernel computes,
     but `fma` (contract a*b+c into one rounding), `fast_math` (hardware's approximate functions) and, in the last bit,
-    `exp2_eighths` (see `balance-units`). `num_ctas`: blocks of a cluster, which share what they load."""
+    `exp2_eighths` (see `balance-units`). `num_ctas`: blocks of a cluster, which share what they load.
+    `occupancy`: blocks of a multiprocessor."""
 
     num_warps: int | None = None
     num_stages: int | None = None
@@ -106,6 +107,7 @@ class Hints:
     num_ctas: int | None = None
     exp2_eighths: int | None = None
     late_waits: bool | None = None
+    occupancy: int | None = None
 
 
 class KernelDefinition(Protocol):

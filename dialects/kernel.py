@@ -100,6 +100,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     ),
     "tile.fma": ("true or false", _is_flag),
     "tile.fast_math": ("true or false", _is_flag),
+    "tile.occupancy": ("1 to 32", _integer(lambda n: 1 <= n <= 32)),
     "tile.exp2_eighths": ("0 to 8", _integer(lambda n: 0 <= n <= 8)),
     "tile.late_waits": ("true or false", _is_flag),
     "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),

@@ -276,7 +276,7 @@ class KernelBuilder(Tiles):
         attributes: dict[str, Attribute] = {"tile.fma": IntegerAttr(int(hints.fma), i1)}
         if hints.fast_math:
             attributes["tile.fast_math"] = UnitAttr()
-        for name in ("num_warps", "num_stages", "num_ctas", "exp2_eighths"):
+        for name in ("num_warps", "num_stages", "num_ctas", "exp2_eighths", "occupancy"):
             if getattr(hints, name) is not None:
                 attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
         if hints.late_waits is not None:

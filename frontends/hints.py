@@ -10,7 +10,7 @@ from tileopt.dialects.contracts import Hints
 from tileopt.dialects.diagnostics import CompileError, UnsupportedError, article, call_site, shown
 from tileopt.frontends.kernel import Kernel
 
-MOST_WARPS, MOST_STAGES, MOST_CTAS = 32, 16, 8
+MOST_WARPS, MOST_STAGES, MOST_CTAS, MOST_BLOCKS = 32, 16, 8, 32
 
 
 def make_hints(
@@ -21,6 +21,7 @@ def make_hints(
     num_ctas: Any = None,
     exp2_eighths: Any = None,
     late_waits: Any = None,
+    occupancy: Any = None,
 ) -> Hints:
     """The hints that a decorator's arguments say. Raises CompileError (`kernel/hint`)."""
     if num_warps is not None and (not _between(num_warps, MOST_WARPS) or num_warps & (num_warps - 1)):
@@ -36,7 +37,9 @@ def make_hints(
             raise _wrong(name, "True or False", value)
     if late_waits is not None and not isinstance(late_waits, bool):
         raise _wrong("late_waits", "True, False or None", late_waits)
-    return Hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits)
+    if occupancy is not None and not _between(occupancy, MOST_BLOCKS):
+        raise _wrong("occupancy", f"an integer from 1 to {MOST_BLOCKS}, or None", occupancy)
+    return Hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits, occupancy)
 
 
 def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
@@ -44,7 +47,7 @@ def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
     known = (
         ("fma", "fast_math")
         if threads
-        else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas", "exp2_eighths", "late_waits")
+        else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas", "exp2_eighths", "late_waits", "occupancy")
     )
     for name in given:
         if name not in known:

@@ -36,6 +36,7 @@ _PASSES = {
     "fold-layouts": "tileopt.passes.layout.fold_layouts",
     "retain-tiles": "tileopt.passes.schedule.retain_tiles",
     "prefetch-loads": "tileopt.passes.schedule.prefetch_loads",
+    "bound-registers": "tileopt.passes.layout.bound_registers",
     "lower-tile-to-simt": "tileopt.passes.lowering.lower_tile_to_simt",
     "chain-products": "tileopt.passes.lowering.chain_products",
     "lower-pipe": "tileopt.passes.lowering.lower_pipe",

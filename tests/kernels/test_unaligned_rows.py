@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tileopt
 from tileopt import tile
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
@@ -180,3 +181,15 @@ def test_what_is_shifted() -> None:
     arrays: dict[str, Any] = {"x": "f32[?,?]", "out": "f32[?,?]", "N": 512}
     assert "phase" not in columns_beside.compile("sm_90a", **arrays).ir("simt")  # each row has a phase of its own
     assert "phase" not in softmax.compile("cpu", **given).ir("simt")
+
+
+def test_occupancy() -> None:
+    """Two tiles of 28 registers leave room for two blocks of 512 threads; a hint asks for more or fewer."""
+    given: dict[str, Any] = {"x": "f32[?,?]", "out": "f32[?,?]", "weight": "f32[?]", "COLUMNS": 12800}
+    for hints, blocks in (({}, 2), ({"occupancy": 1}, None), ({"occupancy": 3}, 3)):
+        ptx = rms_norm.with_hints(**hints).compile("sm_90a", **given).ptx
+        found = re.search(r"\.minnctapersm (\d+)", ptx)
+        assert (None if found is None else int(found[1])) == blocks
+    for wrong in (0, 33, 1.5, True):
+        with pytest.raises(tileopt.CompileError, match="occupancy is an integer from 1 to 32, or None"):
+            rms_norm.with_hints(occupancy=wrong)
