@@ -43,6 +43,7 @@ PASSES = (
     "verify-barriers",  # before any pass moves what stands between barriers
     "expand-scaled",  # before products name instructions: what it leaves are ordinary ones
     # What each product demands of its operands decides what is staged, and only what is staged can be pipelined.
+    "swap-products",  # before anything counts rows
     "map-tensor-cores",
     "place-memory",
     "pipeline-loops",

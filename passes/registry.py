@@ -24,6 +24,7 @@ _PASSES = {
     "verify-ownership": "tileopt.passes.safety.verify_ownership",
     "verify-barriers": "tileopt.passes.safety.verify_barriers",
     "expand-scaled": "tileopt.passes.schedule.expand_scaled",
+    "swap-products": "tileopt.passes.schedule.swap_products",
     "map-tensor-cores": "tileopt.passes.schedule.map_tensor_cores",
     "place-memory": "tileopt.passes.schedule.place_memory",
     "pipeline-loops": "tileopt.passes.schedule.pipeline_loops",

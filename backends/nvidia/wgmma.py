@@ -29,6 +29,7 @@ from tileopt.dialects import gpu_wgmma as gpu
 from tileopt.dialects import simt
 from tileopt.dialects.diagnostics import CompileError, TargetError
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.layout import Layout
 from tileopt.dialects.target import target_of
 from tileopt.dialects.tile_types import BufferType
 
@@ -105,6 +106,8 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
     m, n, k = op.extents
     groups = (1 << len(op.layout_acc.data[2])) // 4
     rows, columns, steps = m // (ROWS * groups), n // instruction.n, k // instruction.depth
+    if op.layout_a is not None:
+        _check_rows(op.layout_a.over((m, k)), op.layout_acc.over((m, n)), instruction)
     b = emitter.buffer(op.b)
     b_places = Described(b.type, 0)
     b_base = descriptor(emitter, b, b_places, None)
@@ -143,6 +146,15 @@ def _modes(instruction: WgmmaInstruction, a_major: int | None, b: Described) -> 
     if a_major or not b.k_major:
         raise CompileError("gpu/descriptor", f"operands of {instruction.types} lie with K side by side")
     return signs
+
+
+def _check_rows(a: Layout, acc: Layout, instruction: WgmmaInstruction) -> None:
+    """Raises CompileError where a row of the fragment a is not the row of the accumulator that the instruction adds its
+    products to: second rows of a thread, groups of lanes, warps."""
+    inside = instruction.packed.bit_length() - 1
+    rows = [(x.regs[reg], *x.lanes[2:], *x.warps) for x, reg in ((a, inside), (acc, 1))]
+    if rows[0] != rows[1] or any(basis[1] for basis in rows[0]):
+        raise CompileError("gpu/fragment", f"a and the accumulator lie in other rows: {rows[0]} and {rows[1]}")
 
 
 def is_zero(value: SSAValue) -> bool:

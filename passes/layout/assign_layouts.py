@@ -176,7 +176,32 @@ class _Assigner:
         m, n = tile_shape(op.result.type)
         k = tile_shape(op.a.type)[1]
         atom, block = self.target.atom(op.atom.data), self.target.product_block
-        return product_layouts(atom, m, n, k, self.num_warps, self.rows_stay_in_warp(op), block)
+        first, across = self.rows_stay_in_warp(op), self.reads_across_rows(op)
+        return product_layouts(atom, m, n, k, self.num_warps, first, block, across)
+
+    def reads_across_rows(self, op: tile.Mma) -> bool:
+        """Whether the left operands of all products that add to the accumulator come from where their rows lie side by
+        side."""
+        root = self.classes.find(op.result)
+        same = [x for x in self.ops if isinstance(x, tile.Mma) and self.classes.find(x.result) is root]
+        return all(isinstance(x.a.owner, tile.Unstage) and self.fastest(x.a.owner.source) == 0 for x in same)
+
+    def fastest(self, buffer: SSAValue) -> int | None:
+        """The axis of a staged tile that will lie side by side; None where a reshape hides it."""
+        owner = buffer.owner
+        if isinstance(owner, tile.TransposeBuffer):
+            source = self.fastest(owner.source)
+            return None if source is None else [int(a) for a in owner.permutation.get_values()].index(source)
+        if isinstance(owner, tile.Stage):
+            source_op = owner.source.owner
+            if isinstance(source_op, tile.Load):
+                return memory_order(source_op.view)[-1]
+        elif isinstance(owner, pipe.Wait) and isinstance(buffer, OpResult):
+            for use in owner.channel.uses:
+                copy = use.operation
+                if isinstance(copy, pipe.Copy) and copy.member.value.data == buffer.index:
+                    return memory_order(copy.view)[-1]
+        return None if isinstance(owner, tile.ReshapeBuffer) else len(tile_shape(buffer.type)) - 1
 
     def rows_stay_in_warp(self, op: tile.Mma) -> bool:
         """Are the accumulator's rows reduced, or is it the left operand of another product, or another product's

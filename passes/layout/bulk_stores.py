@@ -1,13 +1,14 @@
 """Stores by the copy engine: a tile whose registers lie badly for stores of threads goes by way of shared memory.
 
-The tile is cut into panels as wide as a swizzled row (128 bytes); each is written to one of two buffers and handed to
-the copy engine, which writes it to the array while the threads fill the other. It needs an array that the kernel
+The tile is cut into panels as wide as a swizzled row (128 bytes), or, where the warps share its rows out, into bands of
+whole rows; each is written to one of two buffers and handed to the copy engine, which writes it to the array while the threads fill the other. It needs an array that the kernel
 stores to in one place only and never reads: nothing in the block waits for what the engine writes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Attribute, BlockArgument
 
@@ -21,11 +22,13 @@ from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import BANK_ROW_BYTES, panelled_layout
 
 BUFFERS = 2  # that are filled and copied in turn
+LEAST_ROWS = 8  # of a band: what a warpgroup's accumulator has side by side
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """`type`: the buffer of one panel. `layout`: of a panel's registers. `registers`: those of each panel."""
+    """`type`: the buffer of one panel. `axis`: along which the tile is cut. `layout`: of a panel's registers.
+    `registers`: those of each panel."""
 
     type: BufferType
     axis: int
@@ -34,7 +37,7 @@ class Panels:
 
     @property
     def columns(self) -> int:
-        """Extent of a panel along the array's fastest axis, which is `axis`."""
+        """Extent of a panel along `axis`."""
         return self.type.get_shape()[self.axis]
 
     @property
@@ -71,20 +74,47 @@ def panels_of(op: tile.Store, layout: Layout, target: Target) -> Panels | None:
     type_ = may_store(op, target)
     if type_ is None or layout.has_phantoms or layout.replica_lanes or layout.replica_warps:
         return None
-    fast = memory_order(op.view)[-1]
-    panel = layout.with_shape(type_.get_shape())
-    columns = type_.get_shape()[fast]
-    if panel.has_phantoms or panel.base != layout.base or columns & (columns - 1):
+    order = memory_order(op.view)
+    found = _cut(layout, type_, order[-1])
+    if found is None:
+        band = _band(layout, type_, order)
+        if band is not None and unfit(op.view, band) is None:
+            found = _cut(layout, band, order[-2])
+    return found
+
+
+def _band(layout: Layout, panel: BufferType, order: Coord) -> BufferType | None:
+    """The buffer of whole rows that takes the memory of a store of this panel; None where the warps write more of them
+    together."""
+    shape, element, slow = layout.shape, panel.element_type, order[-2]
+    rows = _elements(shape, panel, slow) * shape[slow] // prod(shape)
+    rows = min(shape[slow], 1 << max(0, rows.bit_length() - 1))
+    if rows % layout.base[slow] or shape[slow] % rows:
         return None
-    registers: list[list[int]] = [[] for _ in range(layout.shape[fast] // columns)]
+    band = tuple(rows if axis == slow else n for axis, n in enumerate(shape))
+    return BufferType.of(band, element, panelled_layout(band, element, order))
+
+
+def _elements(shape: Coord, panel: BufferType, slow: int) -> int:
+    """Elements of a buffer: of a panel, or of a few whole rows."""
+    return max(panel.shared_layout.size, LEAST_ROWS * prod(shape) // shape[slow])
+
+
+def _cut(layout: Layout, type_: BufferType, axis: int) -> Panels | None:
+    """A tile cut along an axis into panels of this type; None where the threads' registers are not cut alike."""
+    panel = layout.with_shape(type_.get_shape())
+    extent = type_.get_shape()[axis]
+    if panel.has_phantoms or panel.base != layout.base or extent & (extent - 1):
+        return None
+    registers: list[list[int]] = [[] for _ in range(layout.shape[axis] // extent)]
     for register, at in enumerate(layout.register_coords):
-        registers[at[fast] // columns].append(register)
+        registers[at[axis] // extent].append(register)
     for number, held in enumerate(registers):
-        before = [number * columns if axis == fast else 0 for axis in range(len(layout.shape))]
+        before = [number * extent if a == axis else 0 for a in range(len(layout.shape))]
         places = [tuple(c - b for c, b in zip(layout.register_coords[r], before, strict=True)) for r in held]
         if tuple(places) != panel.register_coords:
             return None
-    return Panels(type_, fast, panel, tuple(map(tuple, registers)))
+    return Panels(type_, axis, panel, tuple(map(tuple, registers)))
 
 
 def store_bytes(kernel: tile.Kernel, target: Target) -> int:
@@ -93,5 +123,6 @@ def store_bytes(kernel: tile.Kernel, target: Target) -> int:
     for op in kernel.walk():
         type_ = may_store(op, target) if isinstance(op, tile.Store) else None
         if type_ is not None:
-            total += BUFFERS * type_.shared_layout.size * bit_width(type_.element_type) // 8
+            elements = _elements(tile_shape(op.value.type), type_, memory_order(op.view)[-2])
+            total += BUFFERS * elements * bit_width(type_.element_type) // 8
     return total

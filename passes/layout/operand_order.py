@@ -31,18 +31,16 @@ def fastest_axis(value: SSAValue) -> int | None:
     return len(tile_shape(value.type)) - 1
 
 
-def is_computed(value: SSAValue) -> bool:
-    """Whether a tile comes out of registers, however it is turned."""
-    op = value.owner
-    while isinstance(op, tile.Transpose | tile.Reshape):
-        op = op.source.owner
-    return not isinstance(op, tile.Load | tile.LoadBuffer | tile.Unstage)
-
-
-def fits_order(op: tile.Mma, atom: Atom) -> bool:
-    """Whether the operands that the atom reads from shared memory lie there as it can read them. A computed left
-    operand need not lie there at all."""
+def fits_order(op: tile.Mma, atom: Atom, *, swapped: bool = False) -> bool:
+    """Whether the operands that the atom reads from shared memory lie there as it can read them; `swapped`: of the
+    product of b^T and a^T. A left operand in registers may lie anyhow."""
     if not atom.k_major:
         return True
-    from_registers = "a" in atom.fragments and is_computed(op.a)
-    return fastest_axis(op.b) == 0 and (from_registers or fastest_axis(op.a) == 1)
+    right, k_axis = (op.a, 1) if swapped else (op.b, 0)
+    return fastest_axis(right) == k_axis and ("a" in atom.fragments or left_lies(op, swapped=swapped))
+
+
+def left_lies(op: tile.Mma, *, swapped: bool = False) -> bool:
+    """Whether the left operand has K side by side in shared memory."""
+    left, k_axis = (op.b, 0) if swapped else (op.a, 1)
+    return fastest_axis(left) == k_axis

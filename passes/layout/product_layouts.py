@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tileopt.dialects.dtypes import DTYPES
+from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.layout import LANE_BITS, Coord, Layout
 from tileopt.dialects.target import Atom, Scope
+from tileopt.passes.layout.row_orders import across
 
 FMA_BLOCK = (4, 4)  # rows and columns of the accumulator that a thread holds side by side
 
@@ -25,11 +28,19 @@ class ProductLayouts:
 
 
 def product_layouts(
-    atom: Atom, m: int, n: int, k: int, num_warps: int, rows_first: bool, block: tuple[int, int] = FMA_BLOCK
+    atom: Atom,
+    m: int,
+    n: int,
+    k: int,
+    num_warps: int,
+    rows_first: bool,
+    block: tuple[int, int] = FMA_BLOCK,
+    across_rows: bool = False,
 ) -> ProductLayouts:
     """`rows_first`: rows of the accumulator should stay inside a warp (they are reduced or feed another product).
 
-    `block`: rows and columns that a thread holds side by side, where the atom is a thread's own.
+    `block`: rows and columns that a thread holds side by side, where the atom is a thread's own. `across_rows`: a
+    warpgroup's left operand is read from where its rows lie side by side.
     """
     if atom.scope is Scope.THREAD:
         return ProductLayouts(fma_layout((m, n), num_warps, block), None, None)
@@ -44,6 +55,9 @@ def product_layouts(
         a = atom.fragments["a"].tiled((m, k), [0 if axis == 0 else None for axis in axes])
     if "b" in atom.fragments:
         b = atom.fragments["b"].tiled((k, n), [1 if axis == 1 else None for axis in axes])
+    if across_rows and a is not None and atom.scope is Scope.WARPGROUP:
+        size = DTYPES[stored(atom.a)].bits // 8
+        acc, a = across(acc, size), across(a, size)
     return ProductLayouts(acc, a, b)
 
 

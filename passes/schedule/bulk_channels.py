@@ -88,7 +88,16 @@ def copied_in_bulk(stream: Stream, target: Target) -> bool:
     # Threads read tiles of one panel: rows of a swizzle's width. Elements of 8 bytes would meet in banks there.
     plain = layout.panels == 1 and bit_width(type_.element_type) < 64
     readers: tuple[type[Operation], ...] = (tile.Unstage,) if plain else ()
-    return bool(users) and all(isinstance(op, readers) or _reads_past_threads(op, target) for op in users)
+    return bool(users) and all(
+        isinstance(op, readers) or _reads_past_threads(op, target) or _reads_for_unit(op, target) for op in users
+    )
+
+
+def _reads_for_unit(op: Operation, target: Target) -> bool:
+    """Whether threads read a tile only to hand it to such a unit: their layout fits any tile of the copy engine."""
+    return isinstance(op, tile.Unstage) and all(
+        _reads_past_threads(use.operation, target) and use.index == 0 for use in op.result.uses
+    )
 
 
 def _reads_past_threads(op: Operation, target: Target) -> bool:

@@ -21,7 +21,7 @@ from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Atom, Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
-from tileopt.passes.layout.operand_order import fits_order
+from tileopt.passes.layout.operand_order import fastest_axis, fits_order
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
@@ -52,13 +52,14 @@ def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
     return sorted(found, key=lambda x: (-x.preference, -prod(x.shape)))
 
 
-def fits_extents(atom: Atom, m: int, n: int, k: int) -> bool:
+def fits_extents(atom: Atom, m: int, n: int, k: int, n_major: bool = True) -> bool:
     """Whether the atom can compute a product of these extents: a warpgroup's reads whole operands from shared memory,
-    so it needs multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad."""
+    so it needs multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad.
+    `n_major`: the right operand may lie with N side by side."""
     if atom.scope is not Scope.WARPGROUP:
         return True
     narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[stored(atom.b)].bits
-    rows = k % narrowest or (n % narrowest and not atom.k_major)
+    rows = k % narrowest or (n % narrowest and n_major and not atom.k_major)
     return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or rows)
 
 
@@ -122,6 +123,37 @@ def warps_of_block(kernel: KernelOp) -> int:
     return threads // 32
 
 
+def given_warps(kernel: KernelOp, target: Target) -> int | None:
+    """The warps that a block is to have, by the kernel's text or its hint. Raises UnsupportedError
+    (`kernel/num-warps`, `kernel/block-warps`)."""
+    if isinstance(kernel, simt.Kernel):
+        return warps_of_block(kernel)
+    hint = kernel.attributes.get(NUM_WARPS)
+    given = hint.value.data if isinstance(hint, IntegerAttr) else None
+    if given is not None and (given < 1 or given & (given - 1) or given * 32 > target.max_threads):
+        raise UnsupportedError(
+            "kernel/num-warps",
+            f"num_warps = {given}: a block has a power of two of warps, at most {target.max_threads // 32}",
+            location=location_of(kernel),
+            help="use 1, 2, 4, 8, ... or leave the choice to the compiler",
+        )
+    return given
+
+
+def by_warpgroup(op: tile.Mma, target: Target, warps: int | None, *, swapped: bool = False) -> bool:
+    """Whether an atom that a warpgroup issues computes a product; `swapped`: as b^T by a^T."""
+    (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
+    right, k_axis = (op.a, 1) if swapped else (op.b, 0)
+    m, n = (n, m) if swapped else (m, n)
+    return any(
+        atom.scope is Scope.WARPGROUP
+        and fits_extents(atom, m, n, k, fastest_axis(right) != k_axis)
+        and fits_order(op, atom, swapped=swapped)
+        and (warps is None or fits_warps(atom, m, warps, target))
+        for atom in legal_atoms(target, op)
+    )
+
+
 @dataclass(frozen=True)
 class MapTensorCores(ModulePass):
     name = "map-tensor-cores"
@@ -132,7 +164,7 @@ class MapTensorCores(ModulePass):
 
     def map_kernel(self, kernel: KernelOp, target: Target) -> None:
         products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
-        given = self.given_warps(kernel, target)
+        given = given_warps(kernel, target)
         best: list[tuple[Atom, int, int]] = []
         for op in products:
             m, n = tile_shape(op.acc.type)
@@ -148,27 +180,13 @@ class MapTensorCores(ModulePass):
                 target.atom(op.atom.data)
         kernel.attributes[NUM_WARPS] = IntegerAttr(warps, i64)
 
-    def given_warps(self, kernel: KernelOp, target: Target) -> int | None:
-        if isinstance(kernel, simt.Kernel):
-            return warps_of_block(kernel)
-        hint = kernel.attributes.get(NUM_WARPS)
-        given = hint.value.data if isinstance(hint, IntegerAttr) else None
-        if given is not None and (given < 1 or given & (given - 1) or given * 32 > target.max_threads):
-            raise UnsupportedError(
-                "kernel/num-warps",
-                f"num_warps = {given}: a block has a power of two of warps, at most {target.max_threads // 32}",
-                location=location_of(kernel),
-                help="use 1, 2, 4, 8, ... or leave the choice to the compiler",
-            )
-        return given
-
     def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
         (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
         # A sum that would fill the deepest instruction in part only goes to one that it fills.
         filled = sorted(legal_atoms(target, op), key=lambda x: (x.scope is Scope.THREAD, k % x.shape[2] != 0))
         for atom in filled:
-            fits = fits_extents(atom, m, n, k) and fits_order(op, atom)
+            fits = fits_extents(atom, m, n, k, fastest_axis(op.b) != 0) and fits_order(op, atom)
             if fits and (warps is None or fits_warps(atom, m, warps, target)):
                 return atom
         sign = "" if op.unsigned is None else "unsigned "

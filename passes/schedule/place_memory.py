@@ -31,6 +31,7 @@ from tileopt.dialects.target import Feature, Space, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import CHUNK_BYTES
+from tileopt.passes.layout.operand_order import left_lies
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.tile_kernels import tile_kernels
 
@@ -75,7 +76,8 @@ def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
     atom = target.atom(product.atom.data)
     a_space = atom.a_space
     lies_there = _comes_from_array(product.a) or _memory_of(product.a, product) is not None
-    if a_space is Space.SHARED and "a" in atom.fragments and not lies_there:
+    unreadable = atom.k_major and not left_lies(product)
+    if a_space is Space.SHARED and "a" in atom.fragments and (unreadable or not lies_there):
         a_space = Space.REGISTER  # the atom takes a from either, and what is computed is in registers already
     return a_space, atom.b_space
 
