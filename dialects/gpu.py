@@ -44,7 +44,7 @@ from tileopt.dialects.gpu_tma import TmaOps
 from tileopt.dialects.gpu_warpgroup import WarpgroupOps
 from tileopt.dialects.gpu_wgmma import WgmmaOps
 from tileopt.dialects.gpu_words import WordOps
-from tileopt.dialects.layout import Layout
+from tileopt.dialects.layout import Coord, Layout
 from tileopt.dialects.simt import fragment_layout
 from tileopt.dialects.tile_types import BufferType, ViewType
 
@@ -92,10 +92,23 @@ def word_axis(layout: Layout, bits: int) -> int:
     return next((axis for axis, step in enumerate(first) if step), 0)
 
 
+def turns_bytes(layout: Layout, row_axis: int) -> bool:
+    """Whether a fragment of bytes is one that `ldmatrix` can read from where its words lie across memory's rows, which
+    run along `row_axis`: sixteen rows of it, two of each thread, lie side by side there."""
+    k_axis = 1 - row_axis
+
+    def step(axis: int, value: int) -> Coord:
+        return (value, 0) if axis == 0 else (0, value)
+
+    regs = (step(k_axis, 1), step(k_axis, 2), step(row_axis, 1))
+    lanes = (step(k_axis, 4), step(k_axis, 8), *(step(row_axis, value) for value in (2, 4, 8)))
+    return len(layout.shape) == 2 and layout.regs[:3] == regs and layout.lanes == lanes
+
+
 @irdl_op_definition
 class LdMatrix(IRDLOperation):
-    """Reads a fragment from shared memory with `ldmatrix`, in blocks of 8 rows of 16 bytes. Elements of 16 bits are
-    transposed where the fragment's register pairs run along the buffer's slower axis. No phantoms."""
+    """Reads a fragment from shared memory with `ldmatrix`, in blocks of 8 rows of 16 bytes. Elements of 16 bits, and
+    bytes in pairs, are transposed where the fragment's words run along the buffer's slower axis. No phantoms."""
 
     name = "gpu.ldmatrix"
     source = operand_def(BufferType)
@@ -115,8 +128,11 @@ class LdMatrix(IRDLOperation):
             raise VerifyException("buffer and fragment differ in element type")
         if over.has_phantoms or len(over.shape) != 2:
             raise VerifyException("ldmatrix needs a matrix that the fragment tiles exactly")
-        if bits != 16 and word_axis(over, bits) != self.source.type.shared_layout.order[-1]:
-            raise VerifyException(f"ldmatrix transposes elements of 16 bits alone, not {self.source.type.element_type}")
+        row_axis = self.source.type.shared_layout.order[-1]
+        turned = word_axis(over, bits) != row_axis and bits != 16
+        if turned and not (bits == 8 and turns_bytes(over, row_axis)):
+            element = self.source.type.element_type
+            raise VerifyException(f"ldmatrix transposes elements of 16 bits, and bytes in pairs of rows, not {element}")
 
 
 @irdl_op_definition

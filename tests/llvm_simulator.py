@@ -486,6 +486,8 @@ def _asm(kernel: Kernel, block: Block, rest: str) -> Any:
         x = names[parts[1]].astype(np.float64)
         exact = {"ex2": np.exp2, "lg2": np.log2, "sqrt": np.sqrt, "rsqrt": lambda v: 1 / np.sqrt(v)}[root](x)
         results = [_bytes(exact.astype(np.float32))]
+    elif root == "prmt":
+        results = [_permuted(*(names[part] for part in parts[1:]))]
     elif root == "cvt":
         results = _convert(instruction, parts, names)
     elif root == "mma":
@@ -572,6 +574,14 @@ def _ldmatrix(block: Block, instruction: str, parts: list[str], names: dict[str,
                 np.uint8
             )
     return out
+
+
+def _permuted(low: Array, high: Array, selector: Array) -> Array:
+    """`prmt.b32`: byte i is the one of the eight in `low` and `high` that nibble i of the selector names."""
+    low, high, selector = (np.broadcast_to(np.asarray(x, np.uint32), np.shape(low)) for x in (low, high, selector))
+    both = np.concatenate([_bytes(np.ascontiguousarray(low)), _bytes(np.ascontiguousarray(high))], axis=1)
+    chosen = np.stack([selector >> np.uint32(4 * i) & np.uint32(7) for i in range(4)], axis=1)
+    return np.take_along_axis(both, chosen.astype(np.int64), axis=1)
 
 
 def _convert(instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:

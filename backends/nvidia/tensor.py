@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
+from tileopt.backends.nvidia import turned_bytes
 from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MmaInstruction
 from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.guards import not_phantom
@@ -86,6 +87,9 @@ def ldmatrix(emitter: Emitter, op: Operation) -> None:
     buffer, element = emitter.buffer(op.source), emitter.element(op.result.type)
     layout = simt.fragment_layout(op.layout, buffer.type.get_shape(), op.result.type)
     bits = bit_width(buffer.type.element_type)
+    if bits == 8 and gpu.word_axis(layout, bits) != buffer.type.shared_layout.order[-1]:
+        turned_bytes.load(emitter, op)
+        return
     loads, transposed = matrix_loads(layout, buffer.type.shared_layout.order[-1], bits)
     addresses: dict[ThreadMap, SharedAddresses] = {}
     registers: list[str] = []

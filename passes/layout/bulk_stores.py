@@ -1,8 +1,9 @@
 """Stores by the copy engine: a tile whose registers lie badly for stores of threads goes by way of shared memory.
 
 The tile is cut into panels as wide as a swizzled row (128 bytes), or, where the warps share its rows out, into bands of
-whole rows; each is written to one of two buffers and handed to the copy engine, which writes it to the array while the threads fill the other. It needs an array that the kernel
-stores to in one place only and never reads: nothing in the block waits for what the engine writes.
+whole rows; each is written to one of two buffers and handed to the copy engine, which writes it to the array while the
+threads fill the other. It needs an array that the kernel stores to in one place only and never reads: nothing in the
+block waits for what the engine writes.
 """
 
 from __future__ import annotations
@@ -121,8 +122,7 @@ def store_bytes(kernel: tile.Kernel, target: Target) -> int:
     """Bytes of shared memory that the stores of `kernel` may take."""
     total = 0
     for op in kernel.walk():
-        type_ = may_store(op, target) if isinstance(op, tile.Store) else None
-        if type_ is not None:
+        if isinstance(op, tile.Store) and (type_ := may_store(op, target)) is not None:
             elements = _elements(tile_shape(op.value.type), type_, memory_order(op.view)[-2])
             total += BUFFERS * elements * bit_width(type_.element_type) // 8
     return total

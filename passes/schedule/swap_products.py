@@ -48,9 +48,7 @@ def swap_products(kernel: tile.Kernel, target: Target) -> None:
     products = [op for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is None]
     warps = given_warps(kernel, target) if products else None
     gaining = {
-        op
-        for op in products
-        if not by_warpgroup(op, target, warps) and by_warpgroup(op, target, warps, swapped=True)
+        op for op in products if not by_warpgroup(op, target, warps) and by_warpgroup(op, target, warps, swapped=True)
     }
     done: set[Operation] = set()
     for op in products:
@@ -130,15 +128,20 @@ def _taken_on(value: SSAValue) -> list[SSAValue]:
 
 def _other_uses(chain: _Chain) -> list[Use]:
     """The uses of a chain's values outside it."""
-    found: list[Use] = []
-    for value in chain.values:
-        for use in value.uses:
-            user = use.operation
-            around = user.parent_op()
-            goes_on = (isinstance(user, tile.Mma) and use.index == 2) or (isinstance(user, scf.ForOp) and use.index >= 3)
-            if not goes_on and not (isinstance(user, scf.YieldOp) and isinstance(around, scf.ForOp)):
-                found.append(use)
-    return found
+    return [use for value in chain.values for use in value.uses if not _goes_on(use)]
+
+
+def _goes_on(use: Use) -> bool:
+    """Whether a use hands an accumulator to a product, or to what a loop carries."""
+    match use.operation:
+        case tile.Mma():
+            return use.index == 2
+        case scf.ForOp():
+            return use.index >= 3
+        case scf.YieldOp() as end:
+            return isinstance(end.parent_op(), scf.ForOp)
+        case _:
+            return False
 
 
 def _stands_in_loop(user: Operation, product: tile.Mma) -> bool:

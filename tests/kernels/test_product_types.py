@@ -99,7 +99,7 @@ def test_tf32(rng: np.random.Generator, target: str | None, orders: str, block: 
 @pytest.mark.parametrize(
     ("kernel", "b", "kind", "unit"),
     [
-        (product_tf32, "[?:4, ?:4]", "f32", "mma_m16n8k8_tf32_f32"),
+        (product_tf32, "[?:4, ?:4]", "f32", "wgmma_m64n128k8_tf32_f32"),
         (doubled_tf32, "[?:4, ?:4]", "f32", "wgmma_m64n128k8_tf32_f32"),
         (product_nt, "[?:4, ?:4]", "f64", "mma_m16n8k8_f64_f64"),
         (product_nt, "[?:16, ?:16]", "f8e4m3fn", "wgmma_m64n128k32_f8e4m3fn_f32"),
@@ -107,10 +107,10 @@ def test_tf32(rng: np.random.Generator, target: str | None, orders: str, block: 
         (product_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
         (doubled_nt, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
         (doubled_nt, "[?:16, ?:16]", "u8", "wgmma_m64n128k32_u8_i32"),
-        # N side by side is what no instruction of a warpgroup reads, whether it is so in the array or computed so.
-        (product, "[?:16, ?:16]", "f8e4m3fn", "mma_m16n8k32_f8e4m3fn_f32"),
-        (product, "[?:16, ?:16]", "i8", "mma_m16n8k32_i8_i32"),
-        (doubled_right, "[?:16, ?:16]", "i8", "mma_m16n8k32_i8_i32"),
+        # N side by side is what instructions of a warpgroup read in registers only, as the left operand.
+        (product, "[?:16, ?:16]", "f8e4m3fn", "wgmma_m64n128k32_f8e4m3fn_f32"),
+        (product, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
+        (doubled_right, "[?:16, ?:16]", "i8", "wgmma_m64n128k32_i8_i32"),
     ],
 )
 def test_the_instruction_follows_the_order(kernel: Any, b: str, kind: str, unit: str) -> None:

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 import pytest
-from product_programs import accumulator, product_nt, tf32_nt
+from product_programs import accumulator, product, product_nt, product_tf32, tf32_nt
 from python_kernels import kernel
 from role_programs import HEADS, WIDE, Tile, attention, matmul
 
@@ -75,6 +75,29 @@ def test_products_of_bytes(kind: str, tile: Tile) -> None:
     arrays = {"a": f"{kind}[?:16, ?:16]", "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}
     compiled = product_nt.compile("sm_90a", **arrays, **dict(zip(("BM", "BN", "BK"), tile, strict=True)))
     assert_good(compiled, f"wgmma_m64n{tile[1]}k32_{kind}_{accumulator(kind)}")
+
+
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8", "u8", "f32"])
+@pytest.mark.parametrize("tile", [(128, 256, 128), (256, 128, 128), (64, 128, 64), (96, 128, 64)], ids=str)
+def test_products_with_n_side_by_side(kind: str, tile: Tile) -> None:
+    """b becomes the left operand, by way of registers: bytes are turned on the way."""
+    bm, bn, bk = tile
+    bk = bk // 4 if kind == "f32" else bk
+    array = f"{kind}[?:16, ?:16]"
+    kernel = product_tf32 if kind == "f32" else product
+    compiled = kernel.compile("sm_90a", a=array, b=array, out=f"{accumulator(kind)}[?:16, ?:16]", BM=bm, BN=bn, BK=bk)
+    name, depth = ("tf32", 8) if kind == "f32" else (kind, 32)
+    assert_good(compiled, f"wgmma_m64n{bm}k{depth}_{name}_{accumulator(kind)}")
+    if kind != "f32":
+        assert "ldmatrix.sync.aligned.m8n8.x4.trans" in compiled.ptx and "prmt" in compiled.ptx
+        assert re.search(r"ld\.shared\.\w*8", compiled.ptx) is None
+
+
+@pytest.mark.parametrize("tile", [(8, 64, 128), (16, 128, 64), (40, 64, 64), (32, 256, 64)], ids=str)
+def test_products_of_few_rows(tile: Tile) -> None:
+    bm, bn, bk = tile
+    compiled = product_nt.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE.replace("bf16", "f32"), BM=bm, BN=bn, BK=bk)
+    assert_good(compiled, f"wgmma_m64n{bm}k16_bf16_f32")
 
 
 @pytest.mark.parametrize("tile", [(128, 256, 32), (64, 64, 32), (128, 160, 64)], ids=str)

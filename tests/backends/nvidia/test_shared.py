@@ -20,12 +20,14 @@ from tileopt.backends.nvidia.ptxas import assemble
 from tileopt.backends.nvidia.shared_index import IndexMap, thread_map
 from tileopt.backends.nvidia.targets import nvidia_target
 from tileopt.backends.nvidia.tensor import matrix_loads
+from tileopt.backends.nvidia.turned_bytes import matrices
 from tileopt.dialects.diagnostics import CompileError, TargetError
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.encodings import LayoutAttr, SharedAttr
 from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.layout import Layout, SharedLayout, coalesced
 from tileopt.dialects.target import Atom
+from tileopt.passes.layout.buffers import panelled_layout
 from tileopt.passes.layout.product_layouts import product_layouts
 
 NUMPY = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.uint8, "f64": np.float64}
@@ -266,6 +268,52 @@ def test_ldmatrix_of_bytes_and_words(
     np.testing.assert_array_equal(w, x)
     np.testing.assert_array_equal(y, x)
     assert any("ldmatrix" in name for name in program.count)
+
+
+T8 = ((0, 1), (0, 2), (1, 0), (0, 16)), ((0, 4), (0, 8), (2, 0), (4, 0), (8, 0))
+
+
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("shape", [(64, 32), (128, 64), (256, 128), (64, 16)], ids=str)
+@pytest.mark.parametrize("warps", [((16, 0), (32, 0)), ((16, 0), (0, 0)), ()], ids=str)
+@pytest.mark.parametrize("how", [(0, 0, 0), (2, 4, 3), (3, 4, 3)], ids=str)
+def test_ldmatrix_turns_bytes(
+    columns: bool, shape: tuple[int, int], warps: tuple[tuple[int, int], ...], how: tuple[int, int, int]
+) -> None:
+    """A left operand of wgmma whose rows lie side by side, in panels of a swizzle's width; as it stands, or turned."""
+    order, (regs, lanes) = (1, 0), T8
+    regs = regs[: 3 + (shape[1] > 16)]
+    panel = 128 if shape[0] > 128 else 0
+    if columns:
+        shape, order = (shape[1], shape[0]), (0, 1)
+        regs, lanes, warps = (tuple((j, i) for i, j in part) for part in (regs, lanes, warps))
+    layout, shared = Layout(shape, regs, lanes, warps), SharedLayout(shape, order, *how, 0, panel)
+    text, threads, size = reads(shared, layout, "i8")
+    program = Kernel(emit_text(text, "sm_90a"))
+    x = (np.arange(np.prod(shape)) % 121).reshape(shape).astype(np.int8)
+    y, w = np.zeros_like(x), np.zeros_like(x)
+    views = [v for a in (x, y, w) for v in (a, *a.shape, *(s // a.itemsize for s in a.strides))]
+    program.run(views, (1,), threads, shared=size)
+    np.testing.assert_array_equal(w, x)
+    np.testing.assert_array_equal(y, x)
+    assert sum(number for name, number in program.count.items() if ".trans" in name) > 0
+
+
+@pytest.mark.parametrize("rows", [64, 128, 256])
+def test_turned_bytes_meet_all_banks_once(rows: int) -> None:
+    """Eight rows of 16 bytes of each matrix, under the swizzles of bulk copies."""
+    layout = Layout((rows, 64), *T8, ((16, 0), (32, 0)))
+    shared = panelled_layout((rows, 64), DTYPES["i8"].ir, (1, 0))
+    for origin, moves, count in matrices(layout, 1):
+        for number in range(count):
+            chunks: set[int] = set()
+            for row in range(8):
+                lane, place = 8 * number + row, shared.index(origin)
+                for bit, step in enumerate(moves[:5]):
+                    place ^= shared.index(step) if lane >> bit & 1 else 0
+                assert place % 16 == 0
+                chunks.add(place // 16 % 8)
+            assert len(chunks) == 8 or rows == 64 and len(chunks) >= 4
 
 
 def test_loads_of_four_matrices_where_they_can_be() -> None:

@@ -1,8 +1,12 @@
+# ruff: noqa: E501
 """Matrix descriptors against the layouts that they stand for; what ptxas makes of products of warpgroups."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from nvidia_programs import emit_text, kernel_text
 
 from tileopt.backends.nvidia.wgmma import SWIZZLE_MODE, UNIT, Described
 from tileopt.dialects.diagnostics import CompileError
@@ -61,3 +65,38 @@ def test_other_layouts_have_no_descriptor() -> None:
     padded = BufferType.of((64, 64), F16, SharedLayout((64, 64), (0, 1), pad=8))
     with pytest.raises(CompileError, match="no matrix descriptor"):
         _ = Described(padded, 1).constant
+
+
+LANES, TURNED = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], [[0, 1], [0, 2], [2, 0], [16, 0], [4, 0]]
+ACC_LANES, ACC_TURNED = [[0, 2], [0, 4], *LANES[2:]], [[0, 2], [0, 4], *TURNED[2:]]
+WARPS, OTHER_WARPS = [[16, 0], [32, 0]], [[8, 0], [32, 0]]
+
+
+@pytest.mark.parametrize(
+    ("a", "acc", "fits"),
+    [
+        (([[8, 0], [0, 4]], LANES, WARPS), ([[0, 1], [8, 0]], ACC_LANES, WARPS), True),
+        (([[1, 0], [0, 4]], TURNED, OTHER_WARPS), ([[0, 1], [1, 0]], ACC_TURNED, OTHER_WARPS), True),
+        (([[1, 0], [0, 4]], TURNED, OTHER_WARPS), ([[0, 1], [8, 0]], ACC_LANES, WARPS), False),
+        (([[0, 4], [8, 0]], LANES, WARPS), ([[0, 1], [8, 0]], ACC_LANES, WARPS), False),
+    ],
+)
+def test_rows_of_a_and_of_the_accumulator_are_the_same(a: Any, acc: Any, fits: bool) -> None:
+    """In whichever order they stand, since the instruction adds row by row."""
+
+    def layout(parts: Any) -> str:
+        return "#tile.layout<regs = {}, lanes = {}, warps = {}>".format(*parts)
+
+    buffer = "!tile.buffer<8x16xf32, #tile.shared<order = [1, 0], swizzle = [1, 2, 3]>>"
+    body = f"""%z = arith.constant 0.0 : f32
+%a = simt.splat %z : f32 -> vector<4xf32>
+%c = simt.splat %z : f32 -> vector<8xf32>
+%b = simt.alloc_shared {{offset = 0 : i64}} : {buffer}
+%d = gpu.wgmma %a, %b, %c {{atom = "wgmma_m64n16k8_tf32_f32", layout_a = {layout(a)}, layout_acc = {layout(acc)}}} : vector<4xf32>, {buffer}, vector<8xf32> -> vector<8xf32>"""
+    text = kernel_text(body, threads=128, shared=512)
+    if fits:
+        assert "wgmma.mma_async.sync.aligned.m64n16k8" in emit_text(text, "sm_90a")
+        return
+    with pytest.raises(CompileError) as caught:
+        emit_text(text, "sm_90a")
+    assert caught.value.code == "gpu/fragment"

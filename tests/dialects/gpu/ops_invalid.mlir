@@ -39,7 +39,7 @@
 // -----
 
 %x = "test.op"() : () -> !tile.buffer<16x16xf32, #tile.shared<order = [1, 0]>>
-// expected-error@+1 {{ldmatrix transposes elements of 16 bits alone, not f32}}
+// expected-error@+1 {{ldmatrix transposes elements of 16 bits, and bytes in pairs of rows, not f32}}
 %f = gpu.ldmatrix %x {layout = #tile.layout<regs = [[8, 0], [0, 4], [0, 8]], lanes = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warps = []>} : !tile.buffer<16x16xf32, #tile.shared<order = [1, 0]>> -> vector<8xf32>
 
 // -----

@@ -48,7 +48,8 @@ def store(kernel: tile.Kernel) -> tile.Store:
 
 def check(panels: Panels, layout: Layout, order: Coord) -> None:
     """Each panel's fragment, written in the panel's layout, puts each element where the panel's copy looks for it."""
-    fast = order[-1]
+    cut = panels.axis
+    assert cut in order[-2:]
     assert sorted(r for held in panels.registers for r in held) == list(range(layout.registers))
     covered: set[Coord] = set()
     for number, held in enumerate(panels.registers):
@@ -57,16 +58,16 @@ def check(panels: Panels, layout: Layout, order: Coord) -> None:
             for lane in range(32):
                 for place, register in enumerate(held):
                     at = list(panels.layout.coord(place, lane, warp))
-                    assert 0 <= at[fast] < panels.columns
-                    at[fast] += number * panels.columns
+                    assert 0 <= at[cut] < panels.columns
+                    at[cut] += number * panels.columns
                     assert tuple(at) == layout.coord(register, lane, warp)
                     covered.add(tuple(at))
     size = 1
     for extent in layout.shape:
         size *= extent
     assert len(covered) == size
-    rest = [n for axis, n in enumerate(panels.type.get_shape()) if axis != fast]
-    assert rest == [n for axis, n in enumerate(layout.shape) if axis != fast]
+    rest = [n for axis, n in enumerate(panels.type.get_shape()) if axis != cut]
+    assert rest == [n for axis, n in enumerate(layout.shape) if axis != cut]
 
 
 @pytest.mark.parametrize("element", ["f32", "bf16", "i8"])
@@ -97,22 +98,42 @@ def test_accumulators(m: int, n: int, warps: int, element: str) -> None:
 def test_any_layout(shape: Coord, element: str, order: Coord, threads: Coord, vector: int, warp_bits: int) -> None:
     """Panels are right where there are some."""
     layout = coalesced(shape, threads, vector, 1 << warp_bits)
-    panels = panels_of(store(stores(shape, element, order)), layout, HOPPER)
+    kernel = stores(shape, element, order)
+    panels = panels_of(store(kernel), layout, HOPPER)
     if panels is not None:
         check(panels, layout, order)
-        assert panels.columns * BITS[element] <= 1024
+        assert panels.axis != order[-1] or panels.columns * BITS[element] <= 1024
+        size = panels.type.shared_layout.size * BITS[element] // 8
+        assert panels.buffers * size <= store_bytes(kernel, HOPPER)
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+@pytest.mark.parametrize(("m", "n", "warps"), [(8, 64, 4), (16, 128, 8), (64, 64, 4), (128, 256, 8), (256, 128, 8)])
+def test_turned_accumulators_go_in_bands(m: int, n: int, warps: int, element: str) -> None:
+    """The warps share the columns out, so that whole rows are written together."""
+    atom = HOPPER.atom(f"wgmma_m64n{m}k8_tf32_f32")
+    for across in (False, True):
+        layout = product_layouts(atom, n, m, 8, warps, False, across_rows=across).acc.permute((1, 0))
+        kernel = stores((m, n), element, (0, 1))
+        panels = panels_of(store(kernel), layout, HOPPER)
+        assert panels is not None
+        check(panels, layout, (0, 1))
+        size = panels.type.shared_layout.size * BITS[element] // 8
+        assert panels.buffers * size <= store_bytes(kernel, HOPPER)
+        assert (panels.axis == 0) == (layout.base[1] * BITS[element] > 1024)
 
 
 def test_registers_that_go_across_panels_first_are_not_cut() -> None:
-    """The first register bit leads to the other panel, the second to the next element: the fragment has no parts."""
+    """The first register bit leads to the other panel, the second to the next element: the fragment has no such parts,
+    and its four rows go together."""
     lanes = ((0, 2), (0, 4), (0, 8), (0, 16), (0, 32))
     apart = Layout((4, 128), ((0, 1), (0, 64)), lanes, ((1, 0), (2, 0)))
     mixed = Layout((4, 128), ((0, 64), (0, 1)), lanes, ((1, 0), (2, 0)))
     op = store(stores((4, 128), "bf16", (0, 1)))
     for layout in (apart, mixed):
         panels = panels_of(op, layout, HOPPER)
-        if panels is not None:
-            check(panels, layout, (0, 1))
+        assert panels is not None and panels.axis == 0 and len(panels.registers) == 1
+        check(panels, layout, (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -150,6 +171,7 @@ def test_which_stores_the_engine_may_make() -> None:
 
 def test_bytes_of_two_panels_are_kept() -> None:
     assert store_bytes(stores((64, 256), "bf16", (0, 1)), HOPPER) == 2 * 64 * 128
+    assert store_bytes(stores((16, 256), "bf16", (0, 1)), HOPPER) == 2 * 8 * 512  # or of two bands
     assert store_bytes(stores((64, 96), "bf16", (0, 1)), HOPPER) == 0
 
 
