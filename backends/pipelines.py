@@ -59,8 +59,10 @@ PASSES = (
     "prefetch-loads",  # which loads are the same is seen before some are made early
     "bound-registers",  # of all tiles that there are
     "lower-tile-to-simt",
+    "keep-accumulators",  # while channels say what products read
     "chain-products",  # while a release still says of which iteration
     "lower-pipe",
+    "lower-accumulators",  # behind the roles' beginning and end; its words in shared memory get places next
     # Fences must see which allocations share memory.
     "allocate-onchip",
     "insert-fences",

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, object]:
-    """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared memory, and
-    the schedule (see `schedule_report`). `stages`: the hint. All of it goes into JSON."""
+    """What the passes decided: outcomes of accesses, ownership proofs, atoms of products, threads, shared and tensor
+    memory, and the schedule (see `schedule_report`). `stages`: the hint. All of it goes into JSON."""
     from xdsl.ir import BlockArgument
 
     from tileopt.backends.schedule_report import schedule
-    from tileopt.dialects import gpu, gpu_tma, gpu_wgmma, simt, simt_atomic, simt_thread
+    from tileopt.dialects import gpu, gpu_accumulator, gpu_tensor, gpu_tma, gpu_wgmma, simt, simt_atomic, simt_thread
 
     elements = (simt_thread.ElementLoad, simt_thread.ElementStore, simt_atomic.AtomicRmw, simt_atomic.AtomicCas)
     verbs: dict[type, str] = {
@@ -40,7 +40,7 @@ def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, 
     )
     accesses: list[str] = []
     atoms: list[str] = []
-    barriers = 0
+    barriers = columns = 0
     for op in kernel.walk():
         if isinstance(op, fragments) and op.bounds is not None:
             place = location_of(op)
@@ -53,8 +53,10 @@ def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, 
             accesses.append(_element_report(kernel, op, memory_name(kernel, op.mem)))
         elif isinstance(op, simt_thread.CheckIndex):
             accesses.append(_element_report(kernel, op, op.array.data))
-        elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma):
+        elif isinstance(op, gpu.MmaSync | gpu_wgmma.Wgmma | gpu_accumulator.Accumulate):
             atoms.append(op.atom.data)
+        elif isinstance(op, gpu_tensor.Tcgen05Alloc):
+            columns += op.columns.value.data
         elif isinstance(op, simt.Dot):
             atoms.append("fma")
         elif isinstance(op, simt.Barrier):
@@ -68,6 +70,7 @@ def describe(kernel: KernelOp, target: Target, stages: int | None) -> dict[str, 
         "barriers": barriers,
         "threads": kernel.integer(simt.THREADS) or 32,
         "shared_bytes": kernel.integer(simt.SHARED_BYTES) or 0,
+        "tensor_columns": columns,
         **schedule(kernel, target, stages),
     }
 

@@ -33,6 +33,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"  multiprocessor: {blocks} at once, {of}, limited by {' and '.join(held['limited_by'])}"
     if report.get("atoms"):
         yield f"  products: {', '.join(report['atoms'])}"
+    if report.get("tensor_columns"):
+        yield f"  tensor memory: {report['tensor_columns']} columns"
     for channel in report.get("channels", ()):
         stages = _plural(channel["stages"], "stage")
         how = f"{channel['by']}{_shared(channel)}"

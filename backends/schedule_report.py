@@ -10,7 +10,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_accumulator, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import EARLY_LOADS, NUM_CTAS, PERSISTENT, cluster_blocks
@@ -138,6 +138,7 @@ _UNITS: tuple[tuple[type[Operation], str], ...] = (
     (gpu.LdMatrix, "ldmatrix"),
     (gpu_wgmma.Wgmma, "wgmma"),
     (gpu_tensor.Tcgen05Mma, "tcgen05.mma"),
+    (gpu_accumulator.Accumulate, "tcgen05.mma"),
     (simt.SharedStore, "threads' stores"),
     (simt.SharedLoad, "threads' loads"),
 )

@@ -36,6 +36,7 @@ from tileopt.dialects.checks import (
     string,
 )
 from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.gpu_accumulator import AccumulatorOps
 from tileopt.dialects.gpu_cluster import ClusterOps
 from tileopt.dialects.gpu_inline import InlineOps
 from tileopt.dialects.gpu_mbarrier import MbarrierOps
@@ -196,6 +197,6 @@ class CpAsyncWait(IRDLOperation):
 
 GpuOps: list[type[Operation]] = [
     MmaSync, LdMatrix, CpAsync, CpAsyncCommit, CpAsyncWait, *WgmmaOps, *MbarrierOps, *TmaOps, *WordOps, *ClusterOps,
-    *InlineOps, *WarpgroupOps, *TensorOps,
+    *InlineOps, *WarpgroupOps, *TensorOps, *AccumulatorOps,
 ]  # fmt: skip
 Gpu = Dialect("gpu", GpuOps, [])

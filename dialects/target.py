@@ -47,6 +47,7 @@ class Scope(StrEnum):
     THREAD = "thread"
     WARP = "warp"
     WARPGROUP = "warpgroup"
+    ELECTED = "elected thread"  # one for the whole block
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Atom:
 
     `shape` is (m, n, k). `a`, `b`, `acc`: element types' names. `fragments`: layouts of the operands that are in
     registers, by name "a", "b", "acc". `reference(a, b, acc)` computes one atom with NumPy. `preference`: higher wins
-    among the legal ones. `k_major`: operands in shared memory lie with K side by side, else either way.
+    among the legal ones. `acc_space`: where the accumulator lies. `k_major`: operands in shared memory lie with K side
+    by side, else either way.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Atom:
     scope: Scope
     a_space: Space = Space.REGISTER
     b_space: Space = Space.REGISTER
+    acc_space: Space = Space.REGISTER
     asynchronous: bool = False
     k_major: bool = False
     fragments: dict[str, Fragment] = field(default_factory=dict)
@@ -99,6 +102,11 @@ class Atom:
         ]
         | None
     ) = None
+
+    @property
+    def by_descriptor(self) -> bool:
+        """Whether a unit reads whole operands from shared memory past the threads, as a matrix descriptor says."""
+        return self.scope in (Scope.WARPGROUP, Scope.ELECTED)
 
 
 @dataclass(frozen=True)

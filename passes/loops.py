@@ -73,3 +73,26 @@ def carry(loop: Loop, start: SSAValue) -> BlockArgument:
     argument = body.insert_arg(start.type, len(body.args))
     argument.location = loop.location
     return argument
+
+
+def drop(loop: scf.ForOp, number: int) -> scf.ForOp:
+    """Takes a value that nothing uses, in the loop or behind it, out of what `loop` carries."""
+    body, end = loop.body.block, loop.body.block.last_op
+    assert end is not None and loop.parent is not None
+    body.erase_arg(body.args[number + 1])
+    end.operands = [v for n, v in enumerate(end.operands) if n != number]
+    kept = [n for n in range(len(loop.results)) if n != number]
+    made = scf.ForOp.create(
+        operands=[loop.lb, loop.ub, loop.step, *(loop.iter_args[n] for n in kept)],
+        result_types=[loop.results[n].type for n in kept],
+        properties=loop.properties,
+        attributes=loop.attributes,
+        regions=[loop.detach_region(loop.body)],
+    )
+    made.location = loop.location
+    loop.parent.insert_op_before(made, loop)
+    for n, new in zip(kept, made.results, strict=True):
+        new.name_hint = loop.results[n].name_hint
+        loop.results[n].replace_all_uses_with(new)
+    loop.parent.erase_op(loop)
+    return made

@@ -30,6 +30,7 @@ from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.thread import pointer_to
 from tileopt.dialects import (
     gpu,
+    gpu_accumulator,
     gpu_cluster,
     gpu_inline,
     gpu_mbarrier,
@@ -51,7 +52,13 @@ from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import BufferType, ViewType
 
 YIELD = "yield"  # what a request asks for that only lets others go on
-FRAGMENTS = (gpu.MmaSync, gpu_wgmma.Wgmma)
+FRAGMENTS = (
+    gpu.MmaSync,
+    gpu_wgmma.Wgmma,
+    gpu_accumulator.Accumulate,
+    gpu_accumulator.AccumulatorLoad,
+    gpu_accumulator.AccumulatorStore,
+)
 HARDWARE: tuple[type[Operation], ...] = (
     *FRAGMENTS,
     gpu.CpAsyncCommit,
@@ -238,7 +245,7 @@ def _copied(emitter: Emitter, op: gpu_tma.TmaLoad | gpu_tma.TmaStore) -> list[st
     return out
 
 
-WHOLE_BUFFERS = (gpu_wgmma.Wgmma, *gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
+WHOLE_BUFFERS = (gpu_wgmma.Wgmma, gpu_accumulator.Accumulate, *gpu_warpgroup.WHOLE_BUFFERS, *gpu_tensor.WHOLE_BUFFERS)
 
 
 def words_of(op: Operation) -> int:
@@ -331,8 +338,18 @@ def inline_ptx(emitter: Emitter, op: Operation) -> None:
         emitter.values[result] = emitter.scalar(value)
 
 
+def accumulator(emitter: Emitter, op: Operation) -> None:
+    """An address in tensor memory, which only counts columns."""
+    assert isinstance(op, gpu_accumulator.Accumulator)
+    if op.base is None or op.start is None:
+        raise CompileError("gpu/accumulator", "this accumulator has no columns yet; run lower-accumulators before")
+    base = emitter.scalar(op.base)
+    emitter.values[op.result] = emitter.assign(f"add i32 {base}, {op.start.value.data}")
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     **dict.fromkeys(HARDWARE, request),
+    gpu_accumulator.Accumulator: accumulator,
     gpu_inline.InlinePtx: inline_ptx,
     gpu.CpAsync: cp_async,
     gpu.LdMatrix: ldmatrix,

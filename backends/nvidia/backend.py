@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from tileopt.backends.llvm.emitter import Emitter, Handler, Output, TargetBackend, shared_handlers
 from tileopt.backends.nvidia import (
+    accumulators,
     cluster,
     copies,
     dot,
@@ -56,6 +57,7 @@ def _handlers() -> dict[type[Operation], Handler]:
         **cluster.HANDLERS,
         **warpgroup_words.HANDLERS,
         **tcgen05.HANDLERS,
+        **accumulators.HANDLERS,
         **inline_ptx.HANDLERS,
         **dot.HANDLERS,
         **warp.HANDLERS,

@@ -24,10 +24,11 @@ from tileopt.dialects.tile_types import BufferType
 _SWIZZLE_MODE = {128: 2, 64: 4, 32: 6}
 _OPERANDS = {"f16": ("f16", 0), "bf16": ("f16", 1), "f8e4m3fn": ("f8f6f4", 0), "f8e5m2": ("f8f6f4", 1)}
 _F32 = 1
-_GROUP = "cta_group::1"
+GROUP = "cta_group::1"
 
 
-def _descriptor(emitter: Emitter, value: SSAValue, places: Described) -> str:
+def operand_descriptor(emitter: Emitter, value: SSAValue, places: Described) -> str:
+    """The descriptor of the start of an operand in shared memory."""
     shared, row = places.type.shared_layout, places.row * places.size
     leading = shared.panel_stride * places.size // UNIT if not places.k_major and shared.panels > 1 else 1
     constant = _SWIZZLE_MODE[row] << 61 | 1 << 46 | (ROW_GROUP * row // UNIT) << 32 | leading << 16
@@ -51,7 +52,7 @@ def mma(emitter: Emitter, op: Operation) -> None:
     a_places, b_places = Described(op.a.type, 0 if trans_a else 1), Described(op.b.type, 0 if trans_b else 1)
     k = op.a.type.get_shape()[0 if trans_a else 1]
     n = op.b.type.get_shape()[1 if trans_b else 0]
-    a_base, b_base = _descriptor(emitter, op.a, a_places), _descriptor(emitter, op.b, b_places)
+    a_base, b_base = operand_descriptor(emitter, op.a, a_places), operand_descriptor(emitter, op.b, b_places)
     bits = instruction_descriptor(gpu.LANES, n, a_code, b_code, trans_a, trans_b)
     for step in range(k // depth(op.a_type.data)):
         at = step * depth(op.a_type.data)
@@ -61,21 +62,21 @@ def mma(emitter: Emitter, op: Operation) -> None:
         b = statement.word("i64", moved(emitter, b_base, b_places.offset(0, at)))
         i = statement.word("i32", str(bits))
         keep = statement.predicate("true" if step else emitter.scalar(op.accumulate))
-        statement.emit(emitter, f"tcgen05.mma.{_GROUP}.kind::{kind} [{d}], {a}, {b}, {i}, {keep};", effects=True)
+        statement.emit(emitter, f"tcgen05.mma.{GROUP}.kind::{kind} [{d}], {a}, {b}, {i}, {keep};", effects=True)
 
 
 def alloc(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Alloc)
     need(op, Feature.TCGEN05)
     address = shared_address(emitter, pointer_to(emitter, op.target, op.indices)[0])
-    text = f"tcgen05.alloc.{_GROUP}.sync.aligned.shared::cta.b32 [$0], {op.columns.value.data};"
+    text = f"tcgen05.alloc.{GROUP}.sync.aligned.shared::cta.b32 [$0], {op.columns.value.data};"
     assembly(emitter, text, "r", f"i32 {address}", convergent=True)
 
 
 def dealloc(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Dealloc)
     need(op, Feature.TCGEN05)
-    text = f"tcgen05.dealloc.{_GROUP}.sync.aligned.b32 $0, {op.columns.value.data};"
+    text = f"tcgen05.dealloc.{GROUP}.sync.aligned.b32 $0, {op.columns.value.data};"
     assembly(emitter, text, "r", f"i32 {emitter.scalar(op.address)}", convergent=True)
 
 
@@ -83,18 +84,22 @@ def commit(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Commit)
     need(op, Feature.TCGEN05)
     address = barrier_address(emitter, op.barriers, op.index)
-    text = f"tcgen05.commit.{_GROUP}.mbarrier::arrive::one.shared::cluster.b64 [$0];"
+    text = f"tcgen05.commit.{GROUP}.mbarrier::arrive::one.shared::cluster.b64 [$0];"
     assembly(emitter, text, "r", f"i32 {address}")
 
 
-def _own_lanes(emitter: Emitter, address: SSAValue) -> str:
-    """The address with the warp's first lane in its upper half: a warp reaches no others."""
+def lane_bits(emitter: Emitter) -> str:
+    """The warp's first lane in the upper half of an address: a warp reaches no others."""
 
     def make() -> str:
         warp = emitter.assign(f"lshr i32 {emitter.backend.thread_id(emitter)}, 5")
         return emitter.assign(f"shl i32 {emitter.assign(f'and i32 {warp}, 3')}, 21")
 
-    return emitter.assign(f"or i32 {emitter.scalar(address)}, {emitter.once('tensor lanes', make)}")
+    return emitter.once("tensor lanes", make)
+
+
+def _own_lanes(emitter: Emitter, address: SSAValue) -> str:
+    return emitter.assign(f"or i32 {emitter.scalar(address)}, {lane_bits(emitter)}")
 
 
 def load(emitter: Emitter, op: Operation) -> None:

@@ -36,7 +36,7 @@ from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.layout import Coord, Layout, coalesced
-from tileopt.dialects.target import Scope, Target, target_of
+from tileopt.dialects.target import Target, target_of
 from tileopt.dialects.tile_map import along
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.analysis.accesses import Access
@@ -318,7 +318,7 @@ class _Assigner:
     def described_operands(self, op: tile.Mma) -> list[SSAValue]:
         """Operands that the product's instruction reads from shared memory by a matrix descriptor."""
         assert op.atom is not None
-        if self.target.atom(op.atom.data).scope is not Scope.WARPGROUP:
+        if not self.target.atom(op.atom.data).by_descriptor:
             return []
         return [v for v in (op.a, op.b) if isinstance(v.type, BufferType)]
 
@@ -446,11 +446,14 @@ class _Assigner:
         return None
 
     def worse(self, layout: Layout, best: Layout, view: SSAValue) -> bool:
-        """Would an access in `layout` move less side by side than in the coalesced one?"""
+        """Would an access in `layout` move less side by side than in the coalesced one? Or, where each thread holds
+        more of a row than it can move at once, and no two lanes parts of one row, move from many rows at a time?"""
         if not layout.shape:
             return False
         fast = memory_order(view)[-1]
-        return layout.contiguous(fast) < best.contiguous(fast)
+        run, most = layout.contiguous(fast), best.contiguous(fast)
+        apart = run > most and not any(basis[fast] for basis in layout.lanes)
+        return run < most or (apart and any(basis[fast] for basis in best.lanes))
 
 
 def _tiles_alone_see_layout(op: simt.AllocShared) -> bool:

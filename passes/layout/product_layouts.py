@@ -11,10 +11,12 @@ from functools import lru_cache
 
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_described import stored
-from tileopt.dialects.layout import LANE_BITS, Coord, Layout
-from tileopt.dialects.target import Atom, Scope
+from tileopt.dialects.layout import LANE_BITS, Coord, Layout, pow2_divisor
+from tileopt.dialects.target import Atom, Scope, Space
 from tileopt.passes.layout.row_orders import across
 
+TENSOR_LANES = 128  # of tensor memory, each a row
+TENSOR_RUN = 16  # columns that a thread holds side by side at most, so that warpgroups share what a store moves at once
 FMA_BLOCK = (4, 4)  # rows and columns of the accumulator that a thread holds side by side
 
 
@@ -42,6 +44,8 @@ def product_layouts(
     `block`: rows and columns that a thread holds side by side, where the atom is a thread's own. `across_rows`: a
     warpgroup's left operand is read from where its rows lie side by side.
     """
+    if atom.acc_space is Space.TENSOR:
+        return ProductLayouts(accumulator_layout((m, n), num_warps), None, None)
     if atom.scope is Scope.THREAD:
         return ProductLayouts(fma_layout((m, n), num_warps, block), None, None)
     bits = num_warps.bit_length() - 1
@@ -79,6 +83,21 @@ def _warp_axes(m: int, n: int, atom: tuple[int, int, int], bits: int, rows_first
             axes.append(1)
             columns = -(-columns // 2)
     return axes
+
+
+@lru_cache(maxsize=256)
+def accumulator_layout(shape: Coord, num_warps: int) -> Layout:
+    """A row a lane, as tensor memory gives it to the four warps of a warpgroup; further warpgroups take further groups
+    of 128 rows, and where there are none, columns."""
+    rows, columns = shape
+    bits = num_warps.bit_length() - 1
+    down = min(max(0, bits - 2), (pow2_divisor(rows) // TENSOR_LANES).bit_length() - 1)
+    along = max(0, bits - 2 - down)
+    run = min(TENSOR_RUN, pow2_divisor(columns) >> along)
+    regs = tuple((0, 1 << bit) for bit in range(run.bit_length() - 1))
+    groups = [(TENSOR_LANES << bit, 0) for bit in range(down)] + [(0, run << bit) for bit in range(along)]
+    lanes = tuple((1 << bit, 0) for bit in range(LANE_BITS))
+    return Layout(shape, regs, lanes, ((32, 0), (64, 0), *groups))
 
 
 @lru_cache(maxsize=256)

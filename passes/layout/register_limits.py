@@ -7,7 +7,7 @@ cannot hold, and no limit.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.dialects import tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
@@ -27,19 +27,22 @@ def check_registers(kernel: KernelOp, target: Target) -> None:
     """Raises UnsupportedError (`limits/tile-registers`) at the first tile that a thread of `target` cannot hold."""
     if not target.is_gpu:
         return
-    checked: set[tuple[Attribute, bool]] = set()
+    checked: set[tuple[Attribute, bool, bool]] = set()
     ops = list(kernel.walk())
     # A product's instructions may not spread over more threads.
     spreads = not any(isinstance(op, tile.Mma) for op in ops)
+    places: set[SSAValue] = set()
     for op in ops:
+        if _makes_places(op, places):
+            places.update(op.results)
         for result in op.results:
             type_ = result.type
             if not isinstance(type_, TensorType):
                 continue
-            streamed = _is_streamed(op)
-            if (type_, streamed) not in checked:
-                checked.add((type_, streamed))
-                _check(op, type_, target, spreads, STREAMED if streamed else 1)
+            streamed, place = _is_streamed(op), result in places
+            if (type_, streamed, place) not in checked:
+                checked.add((type_, streamed, place))
+                _check(op, type_, target, spreads, STREAMED if streamed else 1, place)
 
 
 def _is_streamed(op: Operation) -> bool:
@@ -49,11 +52,22 @@ def _is_streamed(op: Operation) -> bool:
     )
 
 
-def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool, times: int) -> None:
+def _makes_places(op: Operation, places: set[SSAValue]) -> bool:
+    """Whether a tile is places along axes, or made of such alone: most of what each is follows from its register's
+    number, so that half of a word of 64 bits is the same in all."""
+    if isinstance(op, tile.Arange | tile.Splat):
+        return True
+    tiles = [v for v in op.operands if isinstance(v.type, TensorType)]
+    moves = isinstance(op, tile.Reshape | tile.Broadcast | tile.ConvertLayout)
+    return (moves or op.name.startswith("arith.")) and bool(tiles) and all(v in places for v in tiles)
+
+
+def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool, times: int, place: bool) -> None:
     if not isinstance(type_.encoding, LayoutAttr):
         return
     layout = type_.encoding.over(type_.get_shape())
     bits = 64 if isinstance(type_.element_type, IndexType) else bit_width(type_.element_type)
+    bits = min(bits, REGISTER_BITS) if place else bits
     needed = -(-layout.registers * bits // REGISTER_BITS)
     if needed <= times * target.registers:
         return

@@ -13,7 +13,16 @@ from typing import TypeAlias
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, Pure, get_effects
 
-from tileopt.dialects import gpu, gpu_cluster, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
+from tileopt.dialects import (
+    gpu,
+    gpu_accumulator,
+    gpu_cluster,
+    gpu_mbarrier,
+    gpu_tensor,
+    gpu_tma,
+    gpu_wgmma,
+    simt,
+)
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
@@ -26,7 +35,9 @@ from tileopt.passes.lowering.linear_forms import Linear, linear_form, modular_fo
 Place = tuple[Linear | None, ...]
 Drift = tuple[int, ...]
 
-Memory: TypeAlias = simt.AllocShared | DynamicShared
+Shared: TypeAlias = simt.AllocShared | DynamicShared
+Memory: TypeAlias = simt.AllocShared | DynamicShared | gpu_accumulator.Accumulator
+FIRST_THREAD = ((0,),)  # owners of what the block's first thread does alone
 
 _MOST_ITERATIONS = 64  # between two accesses that are told apart
 
@@ -77,6 +88,13 @@ def accesses(op: Operation) -> Iterator[Access]:
             for operand in (op.a, op.b):
                 if isinstance(operand.type, BufferType):
                     yield from _shared(operand, False, None)
+        case gpu_accumulator.Accumulate():
+            for operand in (op.a, op.b):
+                yield from _shared(operand, False, None)
+            yield _tensor(op.accumulator, True, FIRST_THREAD)
+        case gpu_accumulator.AccumulatorLoad() | gpu_accumulator.AccumulatorStore():
+            owners = (op.layout, op.shape)
+            yield _tensor(op.accumulator, isinstance(op, gpu_accumulator.AccumulatorStore), owners)
         case gpu_tma.TmaStore():
             assert isinstance(op.buffer.type, BufferType)
             yield from _shared(op.buffer, False, None)
@@ -90,6 +108,7 @@ def accesses(op: Operation) -> Iterator[Access]:
             | gpu_mbarrier.MbarrierArrive()
             | gpu_mbarrier.MbarrierWait()
             | gpu_cluster.RemoteArrive()
+            | gpu_tensor.Tcgen05Commit()
         ):
             return  # ordered by barriers in memory
         case _:
@@ -128,6 +147,13 @@ def _shared(buffer: SSAValue, write: bool, layout: LayoutAttr | None) -> Iterato
         owners = (layout, buffer.type)
     for alloc, slot in allocations(buffer):
         yield Access(alloc, write, (slot,), (), owners)
+
+
+def _tensor(accumulator: SSAValue, write: bool, owners: tuple[Attribute | tuple[int, ...], ...]) -> Access:
+    """An access to an accumulator in tensor memory."""
+    place = accumulator.owner
+    assert isinstance(place, gpu_accumulator.Accumulator)
+    return Access(place, write, (Linear(frozenset()),), (), owners)
 
 
 def _has_replicas(layout: Layout) -> bool:
@@ -182,10 +208,10 @@ def carried_buffers(op: Operation) -> Iterator[SSAValue]:
 
 
 def slots_of(alloc: Memory) -> int:
-    return 1 if isinstance(alloc, DynamicShared) or alloc.slots is None else alloc.slots.value.data
+    return alloc.slots.value.data if isinstance(alloc, simt.AllocShared) and alloc.slots is not None else 1
 
 
-def bytes_of(alloc: Memory) -> int:
+def bytes_of(alloc: Shared) -> int:
     """Bytes of shared memory that the allocation takes, all slots together."""
     type_ = alloc.result.type
     assert isinstance(type_, BufferType)
@@ -218,7 +244,12 @@ def _overlap(a: Operation | SSAValue, b: Operation | SSAValue) -> bool:
     did not check may."""
     if isinstance(a, SSAValue) and isinstance(b, SSAValue):
         return not (_is_parameter(a) and _is_parameter(b))
-    if not isinstance(a, Memory) or not isinstance(b, Memory) or a.offset is None or b.offset is None:
+    if isinstance(a, gpu_accumulator.Accumulator) and isinstance(b, gpu_accumulator.Accumulator):
+        if a.start is None or b.start is None:
+            return False
+        begin_a, begin_b = a.start.value.data, b.start.value.data
+        return begin_a < begin_b + b.columns.value.data and begin_b < begin_a + a.columns.value.data
+    if not isinstance(a, Shared) or not isinstance(b, Shared) or a.offset is None or b.offset is None:
         return False
     if isinstance(a, DynamicShared) is not isinstance(b, DynamicShared):
         return False  # the dynamic part follows the static one, from where its offsets count

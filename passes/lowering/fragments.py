@@ -16,12 +16,13 @@ from tileopt.dialects import gpu, gpu_wgmma, simt, tile
 from tileopt.dialects.dtypes import element_type
 from tileopt.dialects.encodings import LayoutAttr, layout_of
 from tileopt.dialects.layout import Bases, Coord, Layout, relabel
-from tileopt.dialects.target import Feature, Scope
+from tileopt.dialects.target import Feature, Scope, Space
 from tileopt.dialects.tile import ReduceKind
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.assign_layouts import unit_reshape
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.matrix_loads import fits_ldmatrix
+from tileopt.passes.lowering.accumulated import accumulated
 from tileopt.passes.lowering.bulk_store import lower_bulk_store
 from tileopt.passes.lowering.lower_tile_to_simt import STRUCTURE, Lowering, Rule, fragment_type
 from tileopt.passes.lowering.map_fragments import lower_map
@@ -257,6 +258,9 @@ def lower_mma(state: Lowering, op: Operation) -> None:
     result = fragment_type(op.result.type)
     atom = state.target.atom(op.atom.data)
     properties: dict[str, Attribute]
+    if atom.acc_space is Space.TENSOR:
+        state.map(op.result, accumulated(state, op, op.atom, *operands))
+        return
     if atom.scope is Scope.WARPGROUP:
         properties = {"atom": op.atom, "layout_acc": LayoutAttr.of(acc)}
         if isinstance(op.a.type, TensorType):

@@ -19,8 +19,8 @@ Asynchronous copies: `gpu.cp_async` races with what comes before it as an ordina
 it counts from the `gpu.cp_async_wait` that covers its group; to read its tile without such a wait is an error in what
 emitted it, which no barrier mends.
 
-Where the kernel has units that read shared memory past its threads (wgmma, bulk copies), every barrier orders those
-too (`proxy`). In a role only the role's threads meet.
+Where the kernel has units that read shared memory past its threads (wgmma, tcgen05, bulk copies), every barrier orders
+those too (`proxy`). In a role only the role's threads meet.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tileopt.dialects import gpu, gpu_tma, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_accumulator, gpu_tma, gpu_wgmma, simt
 from tileopt.dialects.kernel import MANUAL_BARRIERS
 from tileopt.dialects.verifier import walk
 from tileopt.passes.lowering.accesses import Access, accesses, conflict
@@ -69,7 +69,7 @@ def insert_fences(kernel: simt.Kernel) -> None:
         for region in op.regions:
             for block in region.blocks:
                 analysis.drop_doubled(block)
-    past_threads = any(isinstance(op, gpu_wgmma.Wgmma | gpu_tma.TmaStore) for op in ops)
+    past_threads = any(isinstance(op, gpu_wgmma.Wgmma | gpu_tma.TmaStore | gpu_accumulator.Accumulate) for op in ops)
     for op in walk(kernel):
         if isinstance(op, simt.Barrier):
             if past_threads:

@@ -4,11 +4,14 @@ A channel of S slots has S barriers that say a slot is full (the producer's arri
 that say it is empty (an arrival of each consumer warp; where the blocks of a cluster fill each other's slots, of each
 consumer warp of the cluster). Iteration n uses slot n mod S for the (n / S)-th time: the
 consumers wait for the end of that phase of "full", the producer for the end of the one before of "empty", which for
-the first S iterations is over by definition (PTX ISA, mbarrier: the phase before the first has odd parity).
+the first S iterations is over by definition (PTX ISA, mbarrier: the phase before the first has odd parity). Where only
+products in tensor memory read the slots, the thread that issues them waits alone, and the unit arrives at "empty" in
+the consumers' place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 
@@ -16,13 +19,24 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tileopt.dialects import gpu_cluster, gpu_mbarrier, gpu_tma, gpu_wgmma, pipe, simt, simt_warp
+from tileopt.dialects import (
+    gpu_accumulator,
+    gpu_cluster,
+    gpu_mbarrier,
+    gpu_tensor,
+    gpu_tma,
+    gpu_wgmma,
+    pipe,
+    simt,
+    simt_warp,
+)
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import MIN_BLOCKS
 from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.building import BELOW, EQUAL, add, compare, emit, insert, number
+from tileopt.passes.lowering.product_channels import read_by_units
 from tileopt.passes.lowering.slot_counters import SlotCounters
 
 PRODUCER_WARPS = 4  # registers are moved between whole warpgroups
@@ -38,6 +52,7 @@ class _Ring:
     slots: int
     bytes: int
     blocks: int  # of a cluster, which fill each other's slots
+    by_units: bool  # only products in tensor memory read it
 
 
 @dataclass(slots=True)
@@ -79,7 +94,12 @@ class RoleLowering:
             case pipe.Wait():
                 ring = self.rings[op.channel]
                 slot, turn = self.place(op, ring, op.iteration)
-                insert(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
+                if ring.by_units:
+                    # Others would miss the end of a phase while the one that issues products runs ahead.
+                    full = [ring.barriers, slot, turn]
+                    self.first_thread(op, None, lambda at: insert(at, gpu_mbarrier.MbarrierWait, full))
+                else:
+                    insert(op, gpu_mbarrier.MbarrierWait, [ring.barriers, slot, turn])
                 if any(_read_by_threads(tile) for tile in op.tiles):
                     self.by_threads.add(op.channel)
                 for member, tile in enumerate(op.tiles):
@@ -89,6 +109,10 @@ class RoleLowering:
             case pipe.Release():
                 ring = self.rings[op.channel]
                 slot, _ = self.place(op, ring, op.iteration)
+                if ring.by_units:  # the unit arrives when all products so far are done
+                    empty = [ring.barriers, add(op, slot, number(op, ring.slots))]
+                    self.first_thread(op, op.where, lambda at: insert(at, gpu_tensor.Tcgen05Commit, empty))
+                    return
                 if op.channel in self.by_threads:
                     insert(op, simt_warp.SyncWarp)  # the lane that arrives does so for all
                 self.release(op, ring, slot)
@@ -106,7 +130,7 @@ class RoleLowering:
         size = sum(prod(m.get_shape()) * bit_width(m.element_type) // 8 for m in type_.members.data)
         parts = [use.operation.parts for use in op.result.uses if isinstance(use.operation, pipe.Copy)]
         blocks = max((p.value.data for p in parts if p is not None), default=1)
-        return _Ring(members, barriers, slots, size, blocks)
+        return _Ring(members, barriers, slots, size, blocks, read_by_units(op.result))
 
     def place(self, at: Operation, ring: _Ring, iteration: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The slot that an iteration uses, and how often it was used before."""
@@ -126,6 +150,18 @@ class RoleLowering:
     ) -> None:
         operands = [ring.barriers, index] if where is None else [ring.barriers, index, where]
         insert(at, gpu_mbarrier.MbarrierArrive, operands, [], properties)
+
+    def first_thread(self, at: Operation, where: SSAValue | None, make: Callable[[Operation], object]) -> None:
+        """What the thread that issues products does, where `where` holds."""
+        thread = emit(at, simt.ThreadId, [], [i32])
+        first = compare(at, EQUAL, thread, number(at, 0, i32))
+        if where is not None:
+            first = emit(at, arith.AndIOp, [first, where], [i1])
+        inner, end = Block(), scf.YieldOp.create()
+        inner.add_op(end)
+        end.location = at.location
+        make(end)
+        insert(at, scf.IfOp, [first], [], {}, [Region(inner), Region()])
 
     def release(self, op: pipe.Release, ring: _Ring, slot: SSAValue) -> None:
         """A warp's arrival at "empty". Where the blocks of a cluster fill each other's slots, each must know of all:
@@ -186,7 +222,7 @@ class RoleLowering:
         warps = self.consumers // WARP_SIZE
         for ring in self.rings.values():
             for at in range(2 * ring.slots):
-                arrivals = 1 if at < ring.slots else warps * ring.blocks
+                arrivals = 1 if at < ring.slots or ring.by_units else warps * ring.blocks
                 count: dict[str, Attribute] = {"count": IntegerAttr(arrivals, i64)}
                 insert(end, gpu_mbarrier.MbarrierInit, [ring.barriers, number(end, at)], [], count)
         insert(end, gpu_mbarrier.MbarrierFence)
@@ -228,7 +264,7 @@ def _read_by_threads(tile: SSAValue) -> bool:
         if isinstance(op, simt.ViewBuffer):
             if _read_by_threads(op.result):
                 return True
-        elif not isinstance(op, gpu_wgmma.Wgmma):
+        elif not isinstance(op, gpu_wgmma.Wgmma | gpu_accumulator.Accumulate):
             return True
     return False
 

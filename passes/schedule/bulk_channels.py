@@ -18,18 +18,19 @@ from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.target import Scope, Target
+from tileopt.dialects.target import Target
 from tileopt.dialects.tensor_map import unfit
 from tileopt.dialects.tile_types import Access, BufferType, ViewType
-from tileopt.passes.building import add, insert, number
+from tileopt.passes.building import insert
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import panelled_layout
-from tileopt.passes.loops import Loop, carry
+from tileopt.passes.loops import Loop
+from tileopt.passes.lowering.running_counts import running_count
 from tileopt.passes.schedule.clusters import parts_of
 from tileopt.passes.schedule.pipeline_rewrite import Stream
 from tileopt.passes.schedule.role_slice import slice_of
@@ -101,7 +102,7 @@ def _reads_for_unit(op: Operation, target: Target) -> bool:
 
 
 def _reads_past_threads(op: Operation, target: Target) -> bool:
-    return isinstance(op, tile.Mma) and op.atom is not None and target.atom(op.atom.data).scope is Scope.WARPGROUP
+    return isinstance(op, tile.Mma) and op.atom is not None and target.atom(op.atom.data).by_descriptor
 
 
 def _users(value: SSAValue) -> list[Operation]:
@@ -119,7 +120,7 @@ def _users(value: SSAValue) -> list[Operation]:
 def rewrite_bulk(kernel: KernelOp, bulk: BulkLoop, slots: int) -> None:
     """Makes the loads of `bulk` come through channels of `slots` slots."""
     top = kernel.body.block
-    count = _counter(bulk.body)
+    count = running_count(bulk.body, top)
     for group in bulk.groups:
         members = [s.stage.result.type for s in group]
         assert all(isinstance(m, BufferType) for m in members)
@@ -175,67 +176,3 @@ def _views(value: SSAValue) -> list[Operation]:
 def _last_user(group: list[Stream], block: Block) -> Operation:
     users = {op for stream in group for op in _users(stream.stage.result)}
     return next(op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users))
-
-
-def _counter(body: Block) -> SSAValue:
-    """How often the block was begun before, over the whole kernel."""
-    inner = body.parent_op()
-    around: list[Operation] = []
-    at = inner
-    while isinstance(at, scf.ForOp | scf.WhileOp | scf.IfOp):
-        around.insert(0, at)
-        at = at.parent_op()
-    count: SSAValue = number(around[0], 0)
-    places: list[tuple[Block, SSAValue]] = []  # of each op around a block in it that stays, and the count before the op
-    for op, following in zip(around, [*around[1:], None], strict=True):
-        places.append((_block_around(op, body if following is None else following), count))
-        if isinstance(op, scf.ForOp | scf.WhileOp):
-            count = carry(op, count)
-    end = body.last_op
-    assert end is not None
-    after = add(end, count, number(end, 1))
-    for block, start in reversed(places):
-        made = block.parent_op()
-        if isinstance(made, scf.IfOp):
-            made = _yield_from(made, block, after, start)
-        else:
-            last = block.last_op
-            assert last is not None
-            last.operands = [*last.operands, after]
-        assert made is not None
-        after = made.results[-1]
-    return count
-
-
-def _block_around(op: Operation, inner: Operation | Block) -> Block:
-    """The block of an op that is, or holds, `inner`."""
-    block = inner if isinstance(inner, Block) else inner.parent
-    assert block is not None and block.parent_op() is op
-    return block
-
-
-def _yield_from(op: scf.IfOp, block: Block, value: SSAValue, otherwise: SSAValue) -> scf.IfOp:
-    """Gives an `if` one more result: the value, where its branch `block` is taken, else what was there before."""
-    for region in op.regions:
-        if not region.blocks:
-            empty = Block()
-            empty.add_op(scf.YieldOp.create())
-            region.add_block(empty)
-        last = region.block.last_op
-        assert last is not None
-        last.operands = [*last.operands, value if region.block is block else otherwise]
-    regions: list[Region] = [op.detach_region(region) for region in list(op.regions)]
-    wider = scf.IfOp.create(
-        operands=[op.cond],
-        result_types=[*(r.type for r in op.results), otherwise.type],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=regions,
-    )
-    wider.location = op.location
-    assert op.parent is not None
-    op.parent.insert_op_before(wider, op)
-    for old, new in zip(op.results, wider.results, strict=False):
-        old.replace_all_uses_with(new)
-    op.parent.erase_op(op)
-    return wider

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
@@ -19,7 +20,7 @@ from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.gpu_described import stored
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.target import Atom, Scope, Target, target_of
+from tileopt.dialects.target import Atom, Scope, Space, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.layout.operand_order import fastest_axis, fits_order
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
@@ -35,6 +36,9 @@ WARPGROUP = 4  # warps
 BESIDE_ACCUMULATORS = 26
 NARROWEST_SWIZZLE = 32  # bytes
 WARPGROUP_ROWS = 64  # of the accumulator, of any atom that a warpgroup issues
+TENSOR_LANES, TENSOR_COLUMNS = 128, 512  # of tensor memory, 32 bits each
+# The most registers of a thread that an accumulator may take on its way from tensor memory.
+TENSOR_FRAGMENT = 128
 
 
 def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
@@ -53,19 +57,30 @@ def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
 
 
 def fits_extents(atom: Atom, m: int, n: int, k: int, n_major: bool = True) -> bool:
-    """Whether the atom can compute a product of these extents: a warpgroup's reads whole operands from shared memory,
-    so it needs multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad.
-    `n_major`: the right operand may lie with N side by side."""
-    if atom.scope is not Scope.WARPGROUP:
+    """Whether the atom can compute a product of these extents: one that reads whole operands from shared memory needs
+    multiples of its own shape, and rows of at least the narrowest swizzle, 32 bytes; others pad. What lies in tensor
+    memory must fit there. `n_major`: the right operand may lie with N side by side."""
+    if not atom.by_descriptor:
         return True
+    if atom.acc_space is Space.TENSOR and tensor_columns(m, n) > TENSOR_COLUMNS:
+        return False
     narrowest = NARROWEST_SWIZZLE * 8 // DTYPES[stored(atom.b)].bits
     rows = k % narrowest or (n % narrowest and n_major and not atom.k_major)
     return not (m % atom.shape[0] or n % atom.shape[1] or k % atom.shape[2] or rows)
 
 
-def fits_warps(atom: Atom, m: int, num_warps: int, target: Target) -> bool:
+def tensor_columns(m: int, n: int) -> int:
+    """Columns of tensor memory that an accumulator takes."""
+    return -(-m // TENSOR_LANES) * n
+
+
+def fits_warps(atom: Atom, m: int, n: int, num_warps: int, target: Target) -> bool:
     """Whether a block of so many warps can share the rows: a warpgroup's atom needs whole warpgroups with rows each.
     And whether the registers that such a block's threads have hold the atom's accumulators."""
+    if atom.acc_space is Space.TENSOR:
+        held = m * n // (32 * num_warps)
+        room = target.register_file // (32 * num_warps) // 2  # as much again for all else
+        return num_warps % WARPGROUP == 0 and held <= min(TENSOR_FRAGMENT, room)
     if atom.scope is not Scope.WARPGROUP:
         return True
     whole = num_warps >= WARPGROUP and m % (WARPGROUP_ROWS * num_warps // WARPGROUP) == 0
@@ -89,6 +104,9 @@ def choose_warps(target: Target, products: list[tuple[Atom, int, int]], given: i
     groups = [m // WARPGROUP_ROWS for atom, m, _ in products if atom.scope is Scope.WARPGROUP]
     if groups:
         warps = max(warps, WARPGROUP * min(2, *(g & -g for g in groups)))
+    tensor = sum(m * n for atom, m, n in products if atom.acc_space is Space.TENSOR)
+    if tensor:  # all of them may come to the threads at once, and be rearranged there for a store
+        return max(warps, 2 * WARPGROUP if tensor > ACCUMULATOR_ELEMENTS // 2 * 32 * WARPGROUP else WARPGROUP)
     while largest > ACCUMULATOR_ELEMENTS * 32 * warps and warps < MAX_WARPS and target.is_gpu and not groups:
         warps *= 2
     return warps
@@ -149,7 +167,7 @@ def by_warpgroup(op: tile.Mma, target: Target, warps: int | None, *, swapped: bo
         atom.scope is Scope.WARPGROUP
         and fits_extents(atom, m, n, k, fastest_axis(right) != k_axis)
         and fits_order(op, atom, swapped=swapped)
-        and (warps is None or fits_warps(atom, m, warps, target))
+        and (warps is None or fits_warps(atom, m, n, warps, target))
         for atom in legal_atoms(target, op)
     )
 
@@ -165,29 +183,40 @@ class MapTensorCores(ModulePass):
     def map_kernel(self, kernel: KernelOp, target: Target) -> None:
         products = [op for op in kernel.walk() if isinstance(op, tile.Mma)]
         given = given_warps(kernel, target)
-        best: list[tuple[Atom, int, int]] = []
-        for op in products:
-            m, n = tile_shape(op.acc.type)
-            best.append((self.atom_of(op, target, given), m, n))
+        tensor = _may_use_tensor_memory(kernel, products)
+        best = self.best_atoms(products, target, given, tensor)
+        columns = sum(tensor_columns(m, n) for atom, m, n in best if atom.acc_space is Space.TENSOR)
+        if columns > TENSOR_COLUMNS:
+            tensor = False
+            best = self.best_atoms(products, target, given, tensor)
         warps = choose_warps(target, best, given)
         # On a GPU products decide alone: their accumulators fill a thread's registers on purpose.
         if given is None and target.tile_registers is not None and not (products and target.is_gpu):
             warps = warps_for_tiles(kernel, warps, target.tile_registers, target.max_threads)
         for op in products:
             if op.atom is None:
-                op.atom = StringAttr(self.atom_of(op, target, warps).name)
+                op.atom = StringAttr(self.atom_of(op, target, warps, tensor).name)
             else:
                 target.atom(op.atom.data)
         kernel.attributes[NUM_WARPS] = IntegerAttr(warps, i64)
 
-    def atom_of(self, op: tile.Mma, target: Target, warps: int | None) -> Atom:
+    def best_atoms(
+        self, products: list[tile.Mma], target: Target, warps: int | None, tensor: bool
+    ) -> list[tuple[Atom, int, int]]:
+        """The best atom of each product, with the accumulator's rows and columns."""
+        return [(self.atom_of(op, target, warps, tensor), *_extents(op)) for op in products]
+
+    def atom_of(self, op: tile.Mma, target: Target, warps: int | None, tensor: bool) -> Atom:
+        """`tensor`: whether the accumulator may lie in tensor memory."""
         types = [tile.element_type_of(v.type) for v in (op.a, op.b, op.acc)]
-        (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
+        (m, n), k = _extents(op), tile_shape(op.a.type)[1]
         # A sum that would fill the deepest instruction in part only goes to one that it fills.
         filled = sorted(legal_atoms(target, op), key=lambda x: (x.scope is Scope.THREAD, k % x.shape[2] != 0))
         for atom in filled:
+            if atom.acc_space is Space.TENSOR and not tensor:
+                continue
             fits = fits_extents(atom, m, n, k, fastest_axis(op.b) != 0) and fits_order(op, atom)
-            if fits and (warps is None or fits_warps(atom, m, warps, target)):
+            if fits and (warps is None or fits_warps(atom, m, n, warps, target)):
                 return atom
         sign = "" if op.unsigned is None else "unsigned "
         known = sorted({f"{a.a} x {a.b} -> {a.acc}" for a in target.atoms})
@@ -197,3 +226,23 @@ class MapTensorCores(ModulePass):
             location=location_of(op),
             help=f"convert the operands with astype; {target.name} multiplies {', '.join(known) or 'nothing'}",
         )
+
+
+def _extents(op: tile.Mma) -> tuple[int, int]:
+    m, n = tile_shape(op.acc.type)
+    return m, n
+
+
+def _may_use_tensor_memory(kernel: KernelOp, products: list[tile.Mma]) -> bool:
+    """Whether it can be counted how often each product is waited for: threads that go ways of their own, and the test
+    of a `while`, have no such count."""
+    return not isinstance(kernel, simt.Kernel) and all(_may_count(op) for op in products)
+
+
+def _may_count(op: Operation) -> bool:
+    block, parent = op.parent, op.parent_op()
+    if block is None or parent is None or isinstance(parent, KernelOp):
+        return True
+    if isinstance(parent, scf.WhileOp):
+        return block is parent.after_region.block and _may_count(parent)
+    return isinstance(parent, scf.ForOp | scf.IfOp) and _may_count(parent)

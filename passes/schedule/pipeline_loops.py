@@ -41,7 +41,7 @@ from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
-from tileopt.passes.schedule.role_budget import fits, role_budget, shared_room
+from tileopt.passes.schedule.role_budget import fits, in_tensor_memory, role_budget, shared_room
 from tileopt.passes.schedule.role_slice import knows, slice_of
 
 NUM_STAGES = "tile.num_stages"
@@ -129,14 +129,17 @@ def _outside(kernel: tile.Kernel, found: list[BulkLoop], target: Target) -> int:
     own = {s.stage for bulk in found for s in bulk.streams}
     staged = [op for op in kernel.walk() if isinstance(op, tile.Stage) and op not in own]
     passing = [_crossing(op) for op in kernel.walk() if isinstance(op, tile.Mma)]
-    passing += [_rearranged(op, target) for op in kernel.walk() if isinstance(op, tile.Load | tile.Store)]
+    accesses = [op for op in kernel.walk() if isinstance(op, tile.Load | tile.Store)]
+    passing += [_rearranged(op, target, in_tensor_memory(kernel, target)) for op in accesses]
     return sum(staged_bytes(op.result.type) for op in staged) + max(passing, default=0)
 
 
-def _rearranged(op: tile.Load | tile.Store, target: Target) -> int:
-    """Bytes of a tile that threads load or store, and may share out between: for them, neighbours go together."""
+def _rearranged(op: tile.Load | tile.Store, target: Target, by_rows: bool) -> int:
+    """Bytes of a tile that threads load or store, and may share out between: for them, neighbours go together; where
+    threads have whole rows (`by_rows`), also single elements of many rows do not."""
     value = op.result if isinstance(op, tile.Load) else op.value
-    if op.vector is None or op.vector.value.data == 1 or len(tile_shape(value.type)) < 2:
+    single = op.vector is None or op.vector.value.data == 1
+    if (single and not by_rows) or len(tile_shape(value.type)) < 2:
         return 0
     if isinstance(op, tile.Store) and may_store(op, target) is not None:
         return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileopt.dialects import tile
-from tileopt.dialects.target import Scope, Target
+from tileopt.dialects.target import Atom, Scope, Space, Target
 from tileopt.passes.schedule.map_tensor_cores import WARPGROUP, atom_registers
 
 PRODUCER_REGISTERS = 48  # at least: addresses and counters of a few nested loops; with 40, ptxas spills some
@@ -44,10 +44,19 @@ def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:
     return max(widest(kernel, target), PRODUCER_REGISTERS) <= _launched(target, warps, 1)
 
 
+def in_tensor_memory(kernel: tile.Kernel, target: Target) -> bool:
+    """Whether the accumulator of some product lies in tensor memory, of which each thread gets rows."""
+    return any(atom.acc_space is Space.TENSOR for atom in _atoms(kernel, target))
+
+
+def _atoms(kernel: tile.Kernel, target: Target) -> list[Atom]:
+    names = {op.atom.data for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is not None}
+    return [target.atom(name) for name in sorted(names)]
+
+
 def widest(kernel: tile.Kernel, target: Target) -> int:
     """Registers that the kernel's widest instruction of a warpgroup takes."""
-    atoms = {op.atom.data for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is not None}
-    found = [atom for atom in map(target.atom, atoms) if atom.scope is Scope.WARPGROUP]
+    found = [atom for atom in _atoms(kernel, target) if atom.scope is Scope.WARPGROUP]
     return max(map(atom_registers, found), default=0)
 
 

@@ -32,5 +32,7 @@ def test_all_kernels_assemble(target: str) -> None:
         # For sm_90 ptxas stops at 128 registers of its own accord, where 167 would hold all.
         assert kernel.report["spill_stores"] <= (64 if target == "sm_90" else 0)
     atoms = compiled[0].report["atoms"]
-    family = "fma" if target == "sm_75" else "wgmma_m64n128k16_bf16_f32" if target == "sm_90a" else "mma_m16n8k16"
+    tensor = dict.fromkeys(("sm_100a", "sm_103a", "sm_110a"), "tcgen05_m128n128k16_bf16_f32")
+    families = {"sm_75": "fma", "sm_90a": "wgmma_m64n128k16_bf16_f32", **tensor}
+    family = families.get(target, "mma_m16n8k16")
     assert len(atoms) == 1 and atoms[0].startswith(family)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from variants import capped_attention, gated, prologue, three_products, while_product, with_bias_and_gelu
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
-TARGETS = [None, "model:sm_90a"]
+TARGETS = [None, "model:sm_90a", "model:sm_100a"]
 M, N, K = 200, 136, 264
 BLOCKS = [(64, 64, 64), (128, 128, 32)]
 

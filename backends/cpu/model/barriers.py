@@ -50,15 +50,21 @@ def _arrive(threads: list[Thread], asked: Description) -> None:
         arrive_at(thread.block, address, asked)
 
 
+def _passed(thread: Thread, asked: Description) -> bool:
+    address, phase = thread.operands()
+    passed = barrier_at(thread.block, address, asked).passed(phase & 1)
+    if passed and thread.block.tensor is not None:
+        thread.block.tensor.see(address)
+    return passed
+
+
 def _wait(threads: list[Thread], asked: Description) -> bool:
-    address, phase = threads[0].operands()
-    return barrier_at(threads[0].block, address, asked).passed(phase & 1)
+    return _passed(threads[0], asked)
 
 
 def _try_wait(threads: list[Thread], asked: Description) -> None:
     for thread in threads:
-        address, phase = thread.operands()
-        thread.answer(int(barrier_at(thread.block, address, asked).passed(phase & 1)))
+        thread.answer(int(_passed(thread, asked)))
 
 
 def _remote_arrive(threads: list[Thread], asked: Description) -> None:

@@ -110,7 +110,7 @@ def _wgmma(threads: list[Thread], asked: Description) -> None:
     answer(lanes, matrices.wgmma(a, b, given[:, at[3] : at[4]], acc_type))
 
 
-def _element_words(given: Array, element: str) -> Array:
+def element_words(given: Array, element: str) -> Array:
     """The numbers in words that hold one element each."""
     import numpy as np
 
@@ -119,7 +119,7 @@ def _element_words(given: Array, element: str) -> Array:
     return np.ascontiguousarray(kept).view(dtype.numpy)
 
 
-def _fragment(threads: list[Thread], bases: list[Any], shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+def fragment(threads: list[Thread], bases: list[Any], shape: tuple[int, int]) -> tuple[Array, Array, Array]:
     """(rows, columns, which exist) of each thread's registers, by the layout's bases."""
     import numpy as np
 
@@ -165,11 +165,11 @@ def _mma_fragments(threads: list[Thread], asked: Description) -> None:
     lanes = ordered(threads)
     given, m, n, k = words(lanes), int(asked["m"]), int(asked["n"]), int(asked["k"])
     parts: list[Array] = []
-    at, places = 0, _fragment(lanes, asked["layout_acc"], (m, n))
+    at, places = 0, fragment(lanes, asked["layout_acc"], (m, n))
     shapes = (("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n)))
     for (name, shape), (element, count) in zip(shapes, asked["fragments"], strict=False):
-        values = _element_words(given[:, at : at + count], element)
-        parts.append(_spread(values, _fragment(lanes, asked[name], shape), shape))
+        values = element_words(given[:, at : at + count], element)
+        parts.append(_spread(values, fragment(lanes, asked[name], shape), shape))
         at += count
     acc_type = asked["fragments"][2][0]
     made = _reference(asked)(*parts)
@@ -192,13 +192,13 @@ def _wgmma_fragments(threads: list[Thread], asked: Description) -> None:
     else:
         m = count * WARP_SIZE * warps // n
         a_element, at = fragments[0]
-        places = _fragment(lanes, asked["layout_a"], (m, k))
-        a = _spread(_element_words(given[:, :at], a_element), places, (m, k))
+        places = fragment(lanes, asked["layout_a"], (m, k))
+        a = _spread(element_words(given[:, :at], a_element), places, (m, k))
     b = shared_matrix(block, int(given[0, at]), b_memory, b_memory["element"], asked)
     addresses = [int(given[0, 0]), int(given[0, at])] if len(memory) == 2 else [int(given[0, at])]
     pending.start(lanes, asked, [shared_part(block, *x, asked) for x in zip(addresses, memory, strict=True)])
-    places = _fragment(lanes, asked["layout_acc"], (m, n))
-    acc = _spread(_element_words(given[:, at + 1 : at + 1 + count], element), places, (m, n))
+    places = fragment(lanes, asked["layout_acc"], (m, n))
+    acc = _spread(element_words(given[:, at + 1 : at + 1 + count], element), places, (m, n))
     answer(lanes, _taken(_reference(asked)(a, b, acc), places, element))
 
 

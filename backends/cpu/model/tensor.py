@@ -1,14 +1,21 @@
-"""`tcgen05`: tensor memory of a block, products into it, and what lanes read of it."""
+"""`tcgen05`: tensor memory of a block, products into it, and what lanes read of it.
+
+A product is made a round after the commit that follows it, and not before: until then, and until some thread has seen
+the end of the barrier's phase, its columns may not be touched.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tileopt.backends.cpu.model.barriers import arrive_at
 from tileopt.backends.cpu.model.machine import Model
-from tileopt.backends.cpu.model.products import answer, ordered, shared_matrix, words
-from tileopt.backends.cpu.model.state import Block, Description, Thread
+from tileopt.backends.cpu.model.products import answer, element_words, fragment, ordered, shared_matrix, words
+from tileopt.backends.cpu.model.state import Block, Description, Thread, Transfer
 from tileopt.backends.cpu.reference.matrices import product
+from tileopt.backends.nvidia.atoms.tcgen05 import TCGEN05
 from tileopt.dialects.gpu_tensor import COLUMNS, LANES, LEAST_COLUMNS
 
 if TYPE_CHECKING:
@@ -17,14 +24,42 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
+REFERENCES = {atom.name: atom.reference for atom in TCGEN05}
+
+
+@dataclass(eq=False)
+class Product:
+    """A product that may be under way. `told`: the barriers at which commits said, or will say, that it is done."""
+
+    thread: Thread
+    columns: slice
+    make: Callable[[], None]
+    done: bool = False
+    told: set[int] = field(default_factory=set)
+
+    def meets(self, start: int, count: int) -> bool:
+        return bool(self.columns.start < start + count and start < self.columns.stop)
+
+    def run(self) -> None:
+        if not self.done:
+            self.done = True
+            self.make()
+
+
 class TensorMemory:
-    """128 lanes of 512 columns. `taken`: first column to how many were taken there."""
+    """128 lanes of 512 columns. `taken`: first column to how many were taken there. `flying`: products whose end no
+    thread has seen, in the order in which they were started."""
 
     def __init__(self) -> None:
         import numpy as np
 
         self.cells = np.full((LANES, COLUMNS), 0xA5A5A5A5, np.uint32)
         self.taken: dict[int, int] = {}
+        self.flying: list[Product] = []
+
+    def see(self, barrier: int) -> None:
+        """A thread knows that a phase of this barrier has ended."""
+        self.flying = [p for p in self.flying if not (p.done and barrier in p.told)]
 
     def take(self, columns: int) -> int | None:
         """The first free columns; None where there are not so many side by side."""
@@ -34,11 +69,18 @@ class TensorMemory:
                 return start
         return None
 
-    def columns(self, address: int, count: int, asked: Description) -> slice:
-        """Columns that were taken. Raises DeviceError for others."""
+    def columns(self, address: int, count: int, asked: Description, by: Thread | None = None) -> slice:
+        """Columns that were taken. Raises DeviceError for others, and for those to which a product may be adding that
+        another thread than `by` started."""
         start = address & 0xFFFF
         if not any(at <= start and start + count <= at + n for at, n in self.taken.items()):
             raise asked.error("tensor-memory", f"{asked.op} reaches columns {start} to {start + count}, not all taken")
+        if any(p.meets(start, count) and p.thread is not by for p in self.flying):
+            raise asked.error(
+                "tensor-memory",
+                f"{asked.op} reaches columns {start} to {start + count}, where a product may be under way",
+                "commit the products to a barrier, and wait for the end of its phase before",
+            )
         return slice(start, start + count)
 
 
@@ -61,30 +103,54 @@ def _alloc(threads: list[Thread], asked: Description) -> bool:
 
 
 def _dealloc(threads: list[Thread], asked: Description) -> None:
-    taken, start = _memory(threads[0].block).taken, threads[0].operands()[0] & 0xFFFF
-    if taken.get(start) != int(asked["columns"]):
+    memory, start = _memory(threads[0].block), threads[0].operands()[0] & 0xFFFF
+    if memory.taken.get(start) != int(asked["columns"]):
         raise asked.error("tensor-memory", f"{asked['columns']} columns from {start} on were not taken together")
-    del taken[start]
+    memory.columns(start, int(asked["columns"]), asked)
+    del memory.taken[start]
 
 
 def _mma(threads: list[Thread], asked: Description) -> None:
+    for thread in threads:
+        _begin(thread, asked)
+
+
+def _begin(thread: Thread, asked: Description) -> None:
     import numpy as np
 
-    for thread in threads:
-        d, accumulate, a_at, b_at = thread.operands()
-        block, memory = thread.block, asked["memory"]
-        a = shared_matrix(block, a_at, memory[0], asked["a_type"], asked)
-        b = shared_matrix(block, b_at, memory[1], asked["b_type"], asked)
+    d, accumulate, a_at, b_at = thread.operands()
+    block, described = thread.block, asked["memory"]
+    memory, n = _memory(block), described[1]["shape"][1 if asked.get("trans_b") else 0]
+    place = memory.columns(d, n, asked, thread)
+
+    def make() -> None:
+        a = shared_matrix(block, a_at, described[0], asked["a_type"], asked)
+        b = shared_matrix(block, b_at, described[1], asked["b_type"], asked)
         a, b = a.T if asked.get("trans_a") else a, b.T if asked.get("trans_b") else b
-        place = _memory(block).columns(d, len(b), asked)
-        cells = _memory(block).cells[:, place]
+        cells = memory.cells[:, place]
         before = np.ascontiguousarray(cells).view(np.float32) if accumulate & 1 else np.zeros(cells.shape, np.float32)
-        _memory(block).cells[:, place] = product(a, b, before, "f32").view(np.uint32)
+        memory.cells[:, place] = product(a, b, before, "f32").view(np.uint32)
+
+    memory.flying.append(Product(thread, place, make))
 
 
 def _commit(threads: list[Thread], asked: Description) -> None:
     for thread in threads:
-        arrive_at(thread.block, thread.operands()[0], asked)
+        _commit_one(thread, asked)
+
+
+def _commit_one(thread: Thread, asked: Description) -> None:
+    block, barrier = thread.block, thread.operands()[0]
+    mine = [p for p in _memory(block).flying if p.thread is thread]
+    for one in mine:
+        one.told.add(barrier)
+
+    def make() -> None:
+        for one in mine:
+            one.run()
+        arrive_at(block, barrier, asked)
+
+    block.transfers.append(Transfer(make))
 
 
 def _cells(threads: list[Thread], count: int, asked: Description) -> tuple[Array, slice]:
@@ -110,6 +176,70 @@ def _store(threads: list[Thread], asked: Description) -> None:
     cells[:, columns] = words(lanes)[:, 1:]
 
 
+# --- accumulators of tiles: see dialects.gpu_accumulator -------------------------------------------------------------
+
+
+def _accumulate(threads: list[Thread], asked: Description) -> None:
+    for thread in threads:
+        if thread.rank == 0:
+            _begin_tile(thread, asked)
+
+
+def _begin_tile(thread: Thread, asked: Description) -> None:
+    import numpy as np
+
+    a_at, b_at, d = thread.operands()
+    block, described = thread.block, asked["memory"]
+    (m, _), (_, n) = described[0]["shape"], described[1]["shape"]
+    reference = REFERENCES.get(asked["atom"])
+    if reference is None:
+        raise asked.error("atom", f"{asked.op}: there is no atom {asked['atom']}")
+    memory, rows = _memory(block), m // LANES
+    place = memory.columns(d, rows * n, asked, thread)
+    kind = np.int32 if asked["atom"].endswith("_i32") else np.float32
+
+    def make() -> None:
+        a, b = (
+            shared_matrix(block, at, one, one["element"], asked)
+            for at, one in zip((a_at, b_at), described, strict=True)
+        )
+        cells = np.ascontiguousarray(memory.cells[:, place]).view(kind).reshape(LANES, rows, n)
+        before = np.zeros((m, n), kind) if asked.get("fresh") else cells.transpose(1, 0, 2).reshape(m, n)
+        made = reference(a, b, before).reshape(rows, LANES, n).transpose(1, 0, 2).reshape(LANES, rows * n)
+        memory.cells[:, place] = np.ascontiguousarray(made).view(np.uint32)
+
+    memory.flying.append(Product(thread, place, make))
+
+
+def _tile_cells(threads: list[Thread], asked: Description, address: int) -> tuple[Array, Array, Array]:
+    """(cells, lanes of tensor memory, columns) of each thread's registers. Raises DeviceError for another warp's."""
+    m, n = asked["shape"]
+    rows, columns, _ = fragment(threads, asked["layout"], (m, n))
+    memory = _memory(threads[0].block)
+    place = memory.columns(address, m // LANES * n, asked)
+    first = 32 * (threads[0].warp % 4)
+    lanes = rows % LANES
+    if (lanes // 32 * 32 != first).any():
+        raise asked.error("tensor-memory", f"warp {threads[0].warp} reaches lanes {first} to {first + 31} only")
+    return memory.cells, lanes, place.start + rows // LANES * n + columns
+
+
+def _tile_load(threads: list[Thread], asked: Description) -> None:
+    warp = ordered(threads)
+    cells, lanes, columns = _tile_cells(warp, asked, warp[0].operands()[0])
+    answer(warp, cells[lanes, columns])
+
+
+def _tile_store(threads: list[Thread], asked: Description) -> None:
+    import numpy as np
+
+    warp = ordered(threads)
+    given = words(warp)
+    cells, lanes, columns = _tile_cells(warp, asked, int(given[0, -1]))
+    element, _ = asked["fragments"][0]
+    cells[lanes, columns] = np.ascontiguousarray(element_words(given[:, :-1], element)).view(np.uint32)
+
+
 def _pass(threads: list[Thread], asked: Description) -> None:
     for thread in threads:
         thread.answer(thread.operands())
@@ -124,4 +254,7 @@ MODELS = {
     "gpu.tcgen05_st": Model(_store, "warp", whole=True),
     "gpu.tcgen05_wait": Model(_pass, "warp", whole=True),
     "gpu.tcgen05_fence": Model(_pass),
+    "gpu.accumulate": Model(_accumulate),
+    "gpu.accumulator_load": Model(_tile_load, "warp", whole=True),
+    "gpu.accumulator_store": Model(_tile_store, "warp", whole=True),
 }

@@ -130,6 +130,26 @@ FAULTS = {
         "model/tensor-memory",
         "32 columns",
     ),
+    "a product that was not waited for": (
+        """
+        slot, done = simt.shared(1, 'i32'), simt.shared(1, 'i64')
+        left, right = simt.shared((128, 64), 'f16', swizzle=128), simt.shared((16, 64), 'f16', swizzle=128)
+        me = simt.thread_rank()
+        if me == 0:
+            simt.mbarrier_init(done, 0, 1)
+            simt.mbarrier_fence()
+        if me < 32:
+            simt.tcgen05_alloc(slot, 0, 32)
+        simt.barrier()
+        if me == 0:
+            simt.tcgen05_mma(slot[0], left, right, False, 'f16')
+            simt.tcgen05_commit(done)
+        simt.barrier()
+        words = simt.tcgen05_wait('ld', simt.tcgen05_ld(slot[0], 1))  #!
+        """,
+        "model/tensor-memory",
+        "a product may be under way",
+    ),
     "more tensor memory than there is": (
         """
         slot = simt.shared(2, 'i32')

@@ -110,7 +110,8 @@ def test_integer_products_wrap() -> None:
         ("sm_90a", ("u8", "u8", "i32"), "wgmma_m64n8k32_u8_i32"),
         ("sm_75", ("u8", "u8", "i32"), "mma_m8n8k16_u8_i32"),
         ("sm_90", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
-        ("sm_100a", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
+        ("sm_100a", ("i8", "i8", "i32"), "tcgen05_m128n16k32_i8_i32"),
+        ("sm_103a", ("i8", "i8", "i32"), "mma_m16n8k32_i8_i32"),
     ],
 )
 def test_best_legal_atom(target: str, types: tuple[str, str, str], best: str) -> None:
