@@ -60,7 +60,11 @@ def check_run(buffer: Attribute, size: int, what: str) -> None:
 @irdl_op_definition
 class CpAsyncElements(IRDLOperation):
     """Starts a `cp.async` of this thread: `count` elements (4, 8 or 16 bytes) from an array that nothing writes on to a
-    buffer. Where an address is no multiple of so many bytes, the elements are copied one by one, at once."""
+    buffer. Where an address is no multiple of so many bytes, the elements are copied one by one, at once.
+
+    `aligned`: in all launches both addresses are such multiples, and the array's elements lie side by side (see
+    infer-facts).
+    """
 
     name = "gpu.cp_async_elements"
     target = operand_def(BufferType)
@@ -68,6 +72,7 @@ class CpAsyncElements(IRDLOperation):
     source = operand_def(ViewType)
     source_indices = var_operand_def(I64)
     count = prop_def(integer("count"))
+    aligned = opt_prop_def(UnitAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (

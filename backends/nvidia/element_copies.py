@@ -21,6 +21,9 @@ def cp_async(emitter: Emitter, op: Operation) -> None:
     to, shared, type_ = pointer_to(emitter, op.target, op.target_indices)
     from_, space, _ = pointer_to(emitter, op.source, op.source_indices)
     size, count, stride = op.bytes, op.count.value.data, emitter.view(op.source).strides[-1]
+    if op.aligned is not None:
+        copy(emitter, size, (to, 0), (from_, 0), None, None)
+        return
     fast = _together(emitter, op, (shared_address(emitter, to), f"{space} {from_}"), size, stride)
     wide, narrow, done = emitter.label("copy"), emitter.label("elements"), emitter.label("copied")
     emitter.branch_if(fast, wide, narrow)

@@ -17,6 +17,7 @@ from tileopt.backends.nvidia.memory import GLOBAL
 from tileopt.dialects import simt
 from tileopt.dialects.contracts import ContractAttr
 from tileopt.dialects.diagnostics import TargetError, UnsupportedError, location_of
+from tileopt.dialects.gpu_words import CpAsyncElements
 from tileopt.dialects.kernel import CLUSTER, MIN_BLOCKS, PERSISTENT
 from tileopt.dialects.simt import SHARED_BYTES, Kernel
 from tileopt.dialects.simt_thread import ElementLoad, ElementStore
@@ -26,6 +27,7 @@ from tileopt.dialects.tile_types import DYNAMIC, Access, ViewType
 # From these driver and PTX limits on, ptxas would refuse what no user can read.
 PARAMETER_BYTES = 4096
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every GPU with clusters runs
+_NAMED = (ElementLoad, ElementStore, CpAsyncElements)  # what names elements, of which LLVM looks for neighbours
 EXTENT = "range(i64 0, 9223372036854775807)"
 
 
@@ -145,8 +147,8 @@ def _define_arguments(emitter: Emitter) -> list[str]:
 
 def _assume_strides(emitter: Emitter, argument: SSAValue, contract: ContractAttr) -> None:
     """Tells LLVM what divides the strides of an array whose elements are named one by one, so that it can join
-    neighbours to one wide access. Accesses to tiles are wide already."""
-    if not any(isinstance(use.operation, ElementLoad | ElementStore) for use in argument.uses):
+    neighbours to one wide access, and sees what copies are aligned. Accesses to tiles are wide already."""
+    if not any(isinstance(use.operation, _NAMED) for use in argument.uses):
         return
     for stride, divisor in zip(emitter.view(argument).strides, contract.stride_div, strict=True):
         if divisor > 1 and stride.startswith("%"):

@@ -46,11 +46,31 @@ def fragment(tile: Any, buffer: Any, k: Any, start: Any, count: int, lanes: int)
     return found
 
 
+def turning(n: int, length: int) -> tuple[int, int]:
+    """Row and place of the n-th of a path through rows of so many places: there in one row, back in the next."""
+    row, place = n // length, n % length
+    return row, place if row % 2 == 0 else length - 1 - place
+
+
 def multiply(sums: tuple[Any, ...], x: tuple[Any, ...], y: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The sums with the products of each element of x and each of y added, row by row."""
+    """The sums, row by row, with the products of each element of x and each of y added.
+
+    Each product shares an operand with the one before, so that there is one less for the registers' ports to read.
+    """
+    rows, columns = len(x), len(y)
+    made = ()
+    for n in simt.static_range(rows * columns):
+        r, s = turning(n, columns)
+        if rows < columns:
+            s, r = turning(n, rows)
+        made += (sums[r * columns + s] + x[r] * y[s],)
     total = ()
-    for n in simt.static_range(len(sums)):
-        total += (sums[n] + x[n // len(y)] * y[n % len(y)],)
+    for n in simt.static_range(rows * columns):
+        r, s = n // columns, n % columns
+        at = r * columns + turning(r * columns + s, columns)[1]
+        if rows < columns:
+            at = s * rows + turning(s * rows + r, rows)[1]
+        total += (made[at],)
     return total
 
 

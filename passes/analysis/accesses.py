@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -136,3 +137,15 @@ def vector_of(facts: KernelFacts, op: Access, within: set[int], vector_bytes: in
     while all(limit % (2 * vector) == 0 for limit in limits):
         vector *= 2
     return vector
+
+
+def is_aligned(facts: KernelFacts, view: SSAValue, indices: Sequence[SSAValue], bytes_: int) -> bool:
+    """Whether the elements of an array from these indices on along the last axis lie side by side, and the first of
+    them at a multiple of so many bytes: the base is one by the contract, and on each axis index times stride."""
+    contract = contract_of(facts, view)
+    if contract is None or contract.unit_axis != len(indices) - 1 or contract.align % bytes_:
+        return False
+    assert isinstance(view.type, ViewType)
+    size = bit_width(view.type.element_type) // 8
+    divisors = zip(indices, contract.stride_div, strict=True)
+    return all(facts.of(index).divisor * divisor * size % bytes_ == 0 for index, divisor in divisors)

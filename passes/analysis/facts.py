@@ -175,9 +175,14 @@ class KernelFacts(LaunchSymbols):
         self.current = outer
 
     def passed(self, known: Iterable[Expr]) -> None:
-        """From here on, to the block's end, `known` is never negative: else the kernel would have ended."""
-        self.current = Scope(self.current)
-        self.current.assume(known)
+        """From here on, to the block's end, `known` is never negative: else the kernel would have ended.
+
+        A prover takes in so many expressions and no more: what says nothing new must not keep others out.
+        """
+        news = [expr for expr in dict.fromkeys(known) if not self.current.has(expr)]
+        if news:
+            self.current = Scope(self.current)
+            self.current.assume(news)
 
 
 def width_of(type_: Attribute) -> int | None:

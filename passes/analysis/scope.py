@@ -21,6 +21,10 @@ class Scope:
         """The symbol's interval in this region."""
         return self._bounds.get(symbol, symbol.bounds)
 
+    def has(self, expr: Expr) -> bool:
+        """Whether it is known without a proof that the expression is never negative here."""
+        return expr.bounds(self.bounds).lo >= 0 or expr in self.known
+
     def assume(self, facts: Iterable[Expr]) -> None:
         """Adds expressions that are never negative here."""
         for fact in facts:

@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
 
 from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
 from sgemm_even import sgemm_even
+from sgemm_ring import REQUIRES as RING_REQUIRES
+from sgemm_ring import sgemm_ring
 from sgemm_tiled import sgemm_tiled
 
 MATRICES = {"a": "f32[?,?]", "b": "f32[?,?]", "c": "f32[?,?]"}
@@ -31,9 +33,9 @@ def ptx_of(kernel: Any, target: str, **constants: int) -> str:
     return text
 
 
-def overruled(kernel: Any, target: str, **arrays: str) -> str:
+def overruled(kernel: Any, target: str, **given: Any) -> str:
     """The kernel's PTX if each access were proved: the passes' findings are overruled, without a word to them."""
-    compiled = kernel.compile(target, **(arrays or MATRICES))
+    compiled = kernel.compile(target, **(given or MATRICES))
     module = kernel.fixed().build(compiled.signature)
 
     def overrule(name: str, now: Any) -> None:
@@ -131,6 +133,15 @@ def test_tiles_that_fit_move_four_elements_at_a_time() -> None:
 
 def test_tiles_that_fit_are_as_good_as_no_tests() -> None:
     assert sgemm_even.compile("sm_90a", **EVEN).ptx == overruled(even_checked, "sm_90a", **EVEN)
+
+
+def test_rings_are_as_good_as_no_tests() -> None:
+    form: dict[str, Any] = {"TM": 4, "TN": 4, "WR": 2, "WC": 1, "K": 16, "STAGES": 3, "AHEAD": 1, "SLICES": 2}
+    block: dict[str, Any] = {"block": 128, "grid_rank": 2}
+    denied = simt.kernel(deny_checks=True, requires=RING_REQUIRES, **block)(sgemm_ring.function)
+    plain = simt.kernel(requires=RING_REQUIRES, **block)(sgemm_ring.function)
+    ptx: str = denied.compile("sm_90a", **EVEN, **form).ptx
+    assert "trap" not in ptx and ptx == overruled(plain, "sm_90a", **EVEN, **form)
 
 
 def test_rows_anywhere_move_one_element_at_a_time() -> None:

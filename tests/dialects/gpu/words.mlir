@@ -12,6 +12,9 @@ simt.kernel @words(%x: !tile.view<?x?xf16, shared>, %i: i64, %w: i32, %f: f32, %
   // CHECK: gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 8 : i64} : !tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.view<?x?xf16, shared>
   // GENERIC: "gpu.cp_async_elements"(%m, %i, %i, %x, %i, %i) <{count = 8 : i64, operandSegmentSizes = array<i32: 1, 2, 1, 2>}> : (!tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, i64, i64, !tile.view<?x?xf16, shared>, i64, i64) -> ()
   gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 8} : !tile.buffer<16x64xf16, #swizzled>, !tile.view<?x?xf16, shared>
+  // CHECK: gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 4 : i64, aligned} :
+  // GENERIC: "gpu.cp_async_elements"(%m, %i, %i, %x, %i, %i) <{count = 4 : i64, aligned, operandSegmentSizes =
+  gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 4, aligned} : !tile.buffer<16x64xf16, #swizzled>, !tile.view<?x?xf16, shared>
   // CHECK: %a, %a_1, %a_2, %a_3 = gpu.ldmatrix_words %m[%i, %i] : !tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>> -> i32, i32, i32, i32
   // GENERIC: %a, %a_1, %a_2, %a_3 = "gpu.ldmatrix_words"(%m, %i, %i) : (!tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, i64, i64) -> (i32, i32, i32, i32)
   %a:4 = gpu.ldmatrix_words %m[%i, %i] : !tile.buffer<16x64xf16, #swizzled> -> i32, i32, i32, i32

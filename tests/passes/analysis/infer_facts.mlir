@@ -74,3 +74,31 @@ tile.kernel @nothing(%x: !tile.view<?xf32, shared> {tile.contract = #tile.contra
   %v = tile.load %z[%c1] : !tile.view<?xf32, shared> -> tensor<16xf32>
   tile.return
 }
+
+// -----
+
+// A copy is aligned where index times stride is, on each axis of the array, and the last index in the buffer.
+// CHECK-LABEL: simt.kernel @copies
+// CHECK: gpu.cp_async_elements %m[%i, %four], %x[%i, %four] {count = 4 : i64, aligned}
+// CHECK: gpu.cp_async_elements %m[%i, %four], %x[%i, %four] {count = 2 : i64, aligned}
+// CHECK: gpu.cp_async_elements %m[%i, %four], %x[%i, %i] {count = 4 : i64} :
+// CHECK: gpu.cp_async_elements %m[%i, %i], %x[%i, %four] {count = 4 : i64} :
+// CHECK: gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 1 : i64, aligned}
+// CHECK: gpu.cp_async_elements %m[%i, %four], %y[%i, %four] {count = 4 : i64} :
+// CHECK: gpu.cp_async_elements %m[%i, %four], %y[%four, %four] {count = 4 : i64, aligned}
+// CHECK: gpu.cp_async_elements %m[%i, %four], %z[%i, %four] {count = 4 : i64} :
+simt.kernel @copies(%x: !tile.view<?x?xf32, shared> {tile.contract = #tile.contract<align = 16, unit = 1, shape = [1, 1], stride = [4, 1]>}, %y: !tile.view<?x?xf32, shared> {tile.contract = #tile.contract<align = 16, unit = 1, shape = [1, 1], stride = [1, 1]>}, %z: !tile.view<?x?xf32, shared> {tile.contract = #tile.contract<align = 8, unit = 1, shape = [1, 1], stride = [4, 1]>}) attributes {simt.block = array<i64: 32, 1, 1>} {
+  %m = simt.alloc_shared : !tile.buffer<128x128xf32>
+  %c4 = arith.constant 4 : i64
+  %i = simt.thread_idx {axis = 0}
+  %four = arith.muli %i, %c4 : i64
+  gpu.cp_async_elements %m[%i, %four], %x[%i, %four] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %four], %x[%i, %four] {count = 2} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %four], %x[%i, %i] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %i], %x[%i, %four] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %i], %x[%i, %i] {count = 1} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %four], %y[%i, %four] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %four], %y[%four, %four] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  gpu.cp_async_elements %m[%i, %four], %z[%i, %four] {count = 4} : !tile.buffer<128x128xf32>, !tile.view<?x?xf32, shared>
+  simt.return
+}
