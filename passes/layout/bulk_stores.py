@@ -123,6 +123,8 @@ def store_bytes(kernel: tile.Kernel, target: Target) -> int:
     total = 0
     for op in kernel.walk():
         if isinstance(op, tile.Store) and (type_ := may_store(op, target)) is not None:
-            elements = _elements(tile_shape(op.value.type), type_, memory_order(op.view)[-2])
-            total += BUFFERS * elements * bit_width(type_.element_type) // 8
+            shape, panel = tile_shape(op.value.type), type_.shared_layout.size
+            elements = BUFFERS * _elements(shape, type_, memory_order(op.view)[-2])
+            whole = prod(shape) // prod(type_.get_shape()) * panel  # where it is cut into fewer than there are buffers
+            total += min(elements, whole) * bit_width(type_.element_type) // 8
     return total

@@ -41,13 +41,21 @@ from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
-from tileopt.passes.schedule.role_budget import fits, in_tensor_memory, role_budget, shared_room
+from tileopt.passes.schedule.role_budget import (
+    SLOTS_OF_MANY,
+    fits,
+    in_tensor_memory,
+    only_adds,
+    role_budget,
+    shared_room,
+)
 from tileopt.passes.schedule.role_slice import knows, slice_of
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
 # Shared memory that is left for what later passes put there: partial results of reductions across warps.
 RESERVED_BYTES = 2048
+DIVIDING_SLOTS = 5  # one more than a power of two hides little more, but its place in the ring takes a division
 MOST_SLOTS = 6  # what more could hide is hidden
 ROLES = "pipe.roles"  # kernel attribute: a producer of its own fills the channels
 
@@ -103,10 +111,14 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
                 found.append(bulk)
     if not found or not fits(target, count, kernel):
         return False
-    budget = role_budget(target, count, kernel)
     each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
-    room = shared_room(target, budget) - RESERVED_BYTES - _outside(kernel, found, target) - store_bytes(kernel, target)
-    slots = min(MOST_SLOTS if stages is None else stages, max(0, room) // each)
+    others = RESERVED_BYTES + _outside(kernel, found, target) + store_bytes(kernel, target)
+    budget = role_budget(target, count, kernel)
+    if budget.blocks > 2 and shared_room(target, budget) - others < SLOTS_OF_MANY * each:
+        budget = role_budget(target, count, kernel, 2)
+    slots = min(MOST_SLOTS if stages is None else stages, max(0, shared_room(target, budget) - others) // each)
+    if slots == DIVIDING_SLOTS and stages is None and not only_adds(kernel):
+        slots -= 1
     if slots < 2:
         return False
     order = Order([s.load for bulk in found for s in bulk.streams], [bulk.around for bulk in found])

@@ -8,13 +8,20 @@ the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
 
 from tileopt.dialects import tile
+from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.target import Atom, Scope, Space, Target
-from tileopt.passes.schedule.map_tensor_cores import WARPGROUP, atom_registers
+from tileopt.dialects.tile_types import tile_shape
+from tileopt.passes.schedule.map_tensor_cores import BESIDE_ACCUMULATORS, WARPGROUP, atom_registers
 
 PRODUCER_REGISTERS = 48  # at least: addresses and counters of a few nested loops; with 40, ptxas spills some
 MOST_REGISTERS = 240  # of a consumer; beyond them the launch would need more than its share
+MOST_BLOCKS = 3
+SLOTS_OF_MANY = 4  # with fewer in each block, three blocks have less on its way than two
 BLOCK_OVERHEAD = 1024  # bytes of shared memory that the system takes for each block
 
 
@@ -27,15 +34,37 @@ class RoleBudget:
     producer: int
 
 
-def role_budget(target: Target, warps: int, kernel: tile.Kernel) -> RoleBudget:
-    """For consumers of so many warps, whole warpgroups. One warpgroup alone leaves the tensor cores idle while it does
-    other work, so two such blocks share a multiprocessor, where their instructions leave each other the registers."""
+def role_budget(target: Target, warps: int, kernel: tile.Kernel, most: int = MOST_BLOCKS) -> RoleBudget:
+    """For consumers of so many warps, whole warpgroups, in at most so many blocks of a multiprocessor. One warpgroup
+    alone leaves the tensor cores idle while it does other work, so two such blocks share a multiprocessor, where their
+    instructions leave each other the registers; or three, of small tiles: what they wait for is shared memory and L2
+    (64x64x64: 16 KiB come in and 16 KiB are read in 128 clocks of product, of 128 bytes a clock), so one that stores
+    should leave two that load."""
     groups = warps // WARPGROUP
-    blocks = 2 if groups == 1 and widest(kernel, target) <= _launched(target, warps, 2) else 1
+    blocks = 1
+    if groups == 1:
+        fitting = [n for n in range(2, most + 1) if widest(kernel, target) <= _launched(target, warps, n)]
+        small = only_adds(kernel) and not in_tensor_memory(kernel, target)
+        room = _accumulators(kernel) if small else target.registers
+        blocks = max((n for n in fitting if n == 2 or room <= _launched(target, warps, n)), default=1)
     launched = min(MOST_REGISTERS, _launched(target, warps, blocks))
     pool = launched * (groups + 1)
     consumer = min(MOST_REGISTERS, (pool - PRODUCER_REGISTERS) // groups // 8 * 8)
     return RoleBudget(blocks, consumer, min(launched, pool - consumer * groups))
+
+
+def only_adds(kernel: tile.Kernel) -> bool:
+    """Whether products take what is loaded alone, so that threads do little between them."""
+    operands = [v for op in kernel.walk() if isinstance(op, tile.Mma) for v in (op.a, op.b)]
+    return not any(isinstance(v.type, TensorType) and not isinstance(v.owner, tile.Unstage) for v in operands)
+
+
+def _accumulators(kernel: tile.Kernel) -> int:
+    """Registers of a thread of one warpgroup that hold the accumulators of all products, and what they need beside."""
+    bits = sum(
+        prod(tile_shape(op.acc.type)) * bit_width(op.acc.type) for op in kernel.walk() if isinstance(op, tile.Mma)
+    )
+    return bits // (32 * 32 * WARPGROUP) + BESIDE_ACCUMULATORS
 
 
 def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:

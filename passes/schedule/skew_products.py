@@ -36,6 +36,7 @@ from xdsl.traits import is_side_effect_free
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.layout import WARP_SIZE
 from tileopt.dialects.target import target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
@@ -44,6 +45,7 @@ from tileopt.passes.building import LESS, NO_FLAGS, Writer, compare, insert
 from tileopt.passes.schedule.split_loops import REST
 
 LATE_WAITS = "tile.late_waits"  # of a kernel: the author's choice
+OTHER_REGISTERS = 16  # of a thread: sums and extremes of its rows, addresses
 LATE = "pipe.late"  # of a loop: its last products are waited for in the next iteration
 
 
@@ -57,7 +59,7 @@ class SkewProducts(ModulePass):
                 for roles in [x for x in walk(kernel) if isinstance(x, pipe.Roles)]:
                     block = roles.consumers.block
                     for loop in [x for x in block.walk() if isinstance(x, scf.ForOp)]:
-                        parts = None if REST in loop.attributes else _parts(loop, late=_waits_late(loop, kernel))
+                        parts = None if REST in loop.attributes else _parts(loop, late=_waits_late(loop, kernel, roles))
                         if parts is not None:
                             _skew(loop, parts)
 
@@ -73,13 +75,21 @@ class _Parts:
     late: bool = False
 
 
-def _waits_late(loop: scf.ForOp, kernel: tile.Kernel) -> bool:
+def _waits_late(loop: scf.ForOp, kernel: tile.Kernel, roles: pipe.Roles) -> bool:
     """Whether the second part's products should be waited for in the next iteration: where special functions take
-    long, they are what can be done beside them."""
+    long, they are what can be done beside them, and where there are registers for the first part's next results beside
+    what becomes of the last ones, since ptxas begins those products as early as it can."""
     if LATE_WAITS in kernel.attributes:
         return kernel.flag(LATE_WAITS)
     times = unit_times(loop.body.block, kernel, target_of(kernel))
-    return times is not None and times.crowded
+    if times is None or not times.crowded:
+        return False
+    products = [op for op in loop.body.block.ops if isinstance(op, tile.Mma)]
+    depth = _depths(loop.body.block, products)
+    taken = {v for op in products if depth[op] for v in (op.acc, op.a, op.b) if isinstance(v.type, TensorType)}
+    made = {op.result for op in products if not depth[op]}
+    held = sum(map(_bytes, taken)) + 2 * sum(map(_bytes, made))
+    return held // (4 * WARP_SIZE * roles.warps.value.data) + OTHER_REGISTERS <= roles.consumer_registers.value.data
 
 
 def _parts(loop: scf.ForOp, *, late: bool) -> _Parts | None:

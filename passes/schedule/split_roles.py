@@ -22,11 +22,12 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.diagnostics import CompileError, location_of
+from tileopt.dialects.kernel import PERSISTENT
 from tileopt.dialects.target import target_of
 from tileopt.dialects.verifier import walk
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.schedule.pipeline_loops import ROLES
-from tileopt.passes.schedule.role_budget import role_budget
+from tileopt.passes.schedule.role_budget import MOST_BLOCKS, role_budget
 from tileopt.passes.schedule.role_slice import copy_of, slice_of
 
 _SLOT_OPS = (pipe.Acquire, pipe.Copy, pipe.Commit, pipe.Wait, pipe.Release)
@@ -68,7 +69,7 @@ def split(kernel: tile.Kernel) -> None:
         )
     warps = kernel.attributes[NUM_WARPS]
     assert isinstance(warps, IntegerAttr)
-    budget = role_budget(target_of(kernel), warps.value.data, kernel)
+    budget = role_budget(target_of(kernel), warps.value.data, kernel, kernel.integer(PERSISTENT) or MOST_BLOCKS)
     producer = copy_of(body, part)
     consumers = Block()
     for op in list(body.ops):

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from product_programs import accumulator, product, product_nt, product_tf32, tf32_nt
 from python_kernels import kernel
-from role_programs import HEADS, WIDE, Tile, attention, matmul
+from role_programs import HEADS, WIDE, Tile, attention, flash, gemm, matmul, top
+
+from tileopt.dialects.kernel import PERSISTENT
 
 
 def assert_good(compiled: Any, atom: str) -> None:
@@ -69,6 +71,15 @@ def test_a_product_over_a_list(tile: Tile) -> None:
     assert re.findall(r"wgmma\.wait_group\.sync\.aligned (\d);", compiled.ptx) == ["1", "0"]
 
 
+def test_blocks_of_a_multiprocessor() -> None:
+    """One consumer warpgroup: two blocks, or three where tiles are so small that each has four slots, and nothing is
+    done between products."""
+    assert [top(gemm(*tile)).integer(PERSISTENT) for tile in GEMMS] == [3, 1, 1, 1, 1, 1]
+    assert top(gemm(64, 64, 128)).integer(PERSISTENT) == 2  # two slots each
+    assert top(gemm(64, 128, 64)).integer(PERSISTENT) == 2  # too many registers
+    assert top(flash(64, 64, 64, False)).integer(PERSISTENT) == 2  # scores and sums
+
+
 @pytest.mark.parametrize("kind", ["f8e4m3fn", "f8e5m2", "i8", "u8"])
 @pytest.mark.parametrize("tile", [(128, 256, 128), (64, 64, 64), (128, 160, 256)], ids=str)
 def test_products_of_bytes(kind: str, tile: Tile) -> None:
@@ -105,6 +116,16 @@ def test_products_of_tf32(tile: Tile) -> None:
     arrays = dict.fromkeys(("a", "b", "out"), "f32[?:4, ?:4]")
     compiled = tf32_nt.compile("sm_90a", **arrays, **dict(zip(("BM", "BN", "BK"), tile, strict=True)))
     assert_good(compiled, f"wgmma_m64n{tile[1]}k8_tf32_f32")
+
+
+@pytest.mark.parametrize(("bm", "bn", "late"), [(128, 128, True), (128, 192, False), (128, 64, True), (64, 128, True)])
+def test_late_waits_where_registers_allow_it(bm: int, bn: int, late: bool) -> None:
+    arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS)
+    compiled = attention.compile("sm_90a", **arrays, scale="f32", BM=bm, BN=bn, D=64, CAUSAL=False)
+    assert re.search(r"C75\d\d|serializ", compiled.report["ptxas"]) is None
+    assert ("pipe.late" in compiled.ir("layout")) == late
+    if bm == 128:
+        assert compiled.report["spill_stores"] == compiled.report["stack_bytes"] == 0
 
 
 @pytest.mark.parametrize(("bm", "bn", "d"), [(128, 128, 128), (128, 64, 64), (64, 64, 64)])
