@@ -20,6 +20,33 @@ def attention(
     """out = softmax(scale * q @ k.T) @ v for each head; all of (heads, length, D). `scale`, which is positive, includes
     log2(e)."""
     i, head = tile.bid(0), tile.bid(1)
+    top, total, acc = attend(q, k, v, scale, BM, BN, D, CAUSAL)
+    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
+
+
+@tile.kernel
+def attention_with_sums(
+    q: tile.In,
+    k: tile.In,
+    v: tile.In,
+    out: tile.Out,
+    lse: tile.Out,
+    scale: tile.f32,
+    BM: tile.Const[int] = 64,
+    BN: tile.Const[int] = 64,
+    D: tile.Const[int] = 64,
+    CAUSAL: tile.Const[bool] = False,
+):
+    """`attention`, and lse = log2(sum of exp2(scale * q @ k.T)) of (heads, length), which gradients are made from."""
+    i, head = tile.bid(0), tile.bid(1)
+    top, total, acc = attend(q, k, v, scale, BM, BN, D, CAUSAL)
+    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
+    tile.store(lse, (head, i), (top * scale + tile.log2(total)).reshape((1, BM)))
+
+
+def attend(q, k, v, scale, BM, BN, D, CAUSAL):
+    """For a tile of BM queries: the largest score of each row, the sum of its weights, and the weighted values."""
+    i, head = tile.bid(0), tile.bid(1)
     length = k.shape[1]
     queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
     rows = i * BM + tile.arange(BM)
@@ -43,7 +70,7 @@ def attention(
         values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
         acc = tile.mma(weights.astype(v.dtype), values, acc * fade[:, None])
         top = new_top
-    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
+    return top, total, acc
 
 
 if __name__ == "__main__":

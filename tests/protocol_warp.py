@@ -18,7 +18,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, gpu_wgmma, simt
+from tileopt.dialects import gpu, gpu_mbarrier, gpu_tma, gpu_wgmma, simt, simt_warp
 from tileopt.dialects.tile_types import BufferType
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Warp:
                 self.values[op.result] = Fragment(frozenset([(values[0], tuple(values[1:]))]))
             case simt.FragmentStore():
                 self.block.store(values[1], tuple(values[2:]), self.read(values[0]))
-            case simt.Return():
+            case simt.Return() | simt_warp.SyncWarp():  # a warp runs as one here
                 pass
             case arith.CmpiOp() if not isinstance(op.result.type, VectorType):
                 self.values[op.result] = _COMPARE[op.predicate.value.data](*values)

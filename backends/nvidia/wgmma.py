@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -93,6 +93,15 @@ def descriptor(emitter: Emitter, buffer: Buffer, described: Described, step: str
     return emitter.assign(f"or disjoint i64 {wide}, {constant - (1 << 64) if constant >> 63 else constant}")
 
 
+def warpgroup(emitter: Emitter) -> str:
+    """The warpgroup's number (an i32), taken from the first lane: so ptxas knows that all lanes have the same, and
+    computes descriptors in uniform registers, from which the instruction takes them. Asked for at each product: LLVM
+    moves none of what follows from it out of loops, where descriptors of whole tiles would fill registers."""
+    own = emitter.assign(f"lshr i32 {emitter.backend.thread_id(emitter)}, {WARPGROUP_BITS}")
+    text, constraints = "shfl.sync.idx.b32 $0, $1, 0, 31, -1;", "=r,r"
+    return emitter.assign(f'call i32 asm sideeffect "{text}", "{constraints}"(i32 {own}) convergent nounwind')
+
+
 def moved(emitter: Emitter, base: str, offset: int) -> str:
     return base if not offset else emitter.assign(f"add nuw i64 {base}, {offset // UNIT}")
 
@@ -113,9 +122,8 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
     b_base = descriptor(emitter, b, b_places, None)
     a_at, a_major = _left(emitter, op.a, groups, steps, instruction)
     fresh = is_zero(op.acc)
-    acc = list(registers_of(emitter.fragment(op.acc)))
+    acc = fenced(emitter, op)
     count = instruction.n // 2  # accumulators of a thread in one instruction
-    emitter.line('call void asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"() convergent nounwind')
     # K outermost would interleave accumulators; one accumulator's steps in a row keep the unit on it.
     for row, column in product(range(rows), range(columns)):
         at = (row * columns + column) * count
@@ -135,6 +143,17 @@ def wgmma(emitter: Emitter, op: Operation) -> None:
         acc[at : at + count] = held
     emitter.line('call void asm sideeffect "wgmma.commit_group.sync.aligned;", "~{memory}"() convergent nounwind')
     emitter.define(op.result, acc)
+
+
+def fenced(emitter: Emitter, op: gpu.Wgmma) -> list[str]:
+    """The accumulators of a product, behind the fence in front of it. What threads write into them must stand before
+    the fence (PTX ISA, "wgmma.fence"): they pass through it, since nothing else keeps LLVM from moving the writes."""
+    acc, made, text = list(registers_of(emitter.fragment(op.acc))), op.acc.owner, "wgmma.fence.sync.aligned;"
+    by_threads = isinstance(made, Operation) and not isinstance(made, gpu.Wgmma | gpu.WgmmaWait | scf.ForOp)
+    if by_threads and not is_zero(op.acc):
+        return _through(emitter, text, acc, emitter.element(op.acc.type))
+    emitter.line(f'call void asm sideeffect "{text}", "~{{memory}}"() convergent nounwind')
+    return acc
 
 
 def _modes(instruction: WgmmaInstruction, a_major: int | None, b: Described) -> str:
@@ -183,9 +202,7 @@ def _left(
         places = Described(buffer.type, 1)
         step_bytes = None
         if groups > 1:
-            thread = emitter.backend.thread_id(emitter)
-            group = emitter.assign(f"lshr i32 {thread}, {WARPGROUP_BITS}")
-            step_bytes = emitter.assign(f"mul i32 {group}, {places.offset(ROWS, 0)}")
+            step_bytes = emitter.assign(f"mul i32 {warpgroup(emitter)}, {places.offset(ROWS, 0)}")
         base = descriptor(emitter, buffer, places, step_bytes)
 
         def described(row: int, step: int) -> Operands:
@@ -236,10 +253,16 @@ def wait(emitter: Emitter, op: Operation) -> None:
     """The accumulators pass through, so that nothing reads them before."""
     assert isinstance(op, gpu.WgmmaWait)
     acc = list(registers_of(emitter.fragment(op.acc)))
-    word = emitter.element(op.acc.type)
-    constraints = [f"={CONSTRAINT[word]}"] * len(acc) + [str(i) for i in range(len(acc))] + ["~{memory}"]
     text = f"wgmma.wait_group.sync.aligned {op.pending.value.data};"
-    emitter.define(op.result, _call(emitter, text, constraints, [f"{word} {x}" for x in acc], [word] * len(acc)))
+    emitter.define(op.result, _through(emitter, text, acc, emitter.element(op.acc.type)))
+
+
+def _through(emitter: Emitter, text: str, registers: list[str], word: str) -> list[str]:
+    """An instruction with registers that it neither reads nor changes, but whose writes stay in front of it, and whose
+    reads behind it."""
+    count = len(registers)
+    constraints = [f"={CONSTRAINT[word]}"] * count + [str(i) for i in range(count)] + ["~{memory}"]
+    return _call(emitter, text, constraints, [f"{word} {x}" for x in registers], [word] * count)
 
 
 def _call(emitter: Emitter, text: str, constraints: list[str], operands: list[str], words: list[str]) -> list[str]:

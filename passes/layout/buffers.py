@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.ir import Attribute
 
 from tileopt.dialects.dtypes import bit_width
@@ -38,8 +40,10 @@ def staged_layout(shape: Coord, element: Attribute, order: Coord, banked: bool =
 def panelled_layout(shape: Coord, element: Attribute, order: Coord) -> SharedLayout:
     """Where a tile lies that matrix units read by descriptor: rows of one swizzle's width (at most 128 bytes), longer
     ones cut into panels. PTX ISA, "Strides" and "Matrix descriptor" of wgmma; the boxes of bulk copies lie alike. Rows
-    of less than 16 bytes, which no such unit reads, lie plainly."""
+    of less than 16 bytes, and a row alone, which no such unit reads, lie plainly."""
     size = bit_width(element) // 8
+    if prod(shape) == shape[order[-1]]:
+        return SharedLayout(shape, order)
     base = (CHUNK_BYTES // size).bit_length() - 1
     row = min(pow2_divisor(shape[order[-1]]), BANK_ROW_BYTES // size)
     bits = row.bit_length() - 1 - base

@@ -66,9 +66,10 @@ def bulk_loop(body: Block, streams: list[Stream], target: Target) -> BulkLoop | 
         return None
     groups: list[tuple[frozenset[Operation], list[Stream]]] = []
     for stream in streams:
-        users = frozenset(_users(stream.stage.result))
-        # One group where no product that takes an earlier load of it stands between.
-        if groups and groups[-1][0] == users:
+        users = frozenset(users_of(stream.stage.result))
+        # One group where no product that takes an earlier load of it stands between. A tile that only threads read
+        # comes along with the one before, which products take: it needs no barrier of its own.
+        if groups and (groups[-1][0] == users or (_is_read(users) and _arrives_with(groups[-1][1], stream))):
             groups[-1][1].append(stream)
         else:
             groups.append((users, [stream]))
@@ -81,17 +82,11 @@ def copied_in_bulk(stream: Stream, target: Target) -> bool:
     assert isinstance(type_, BufferType) and isinstance(view.type, ViewType)
     if view.type.access.data != Access.SHARED:
         return False  # the producer runs ahead of what the kernel writes
-    order = memory_order(view)
-    layout = panelled_layout(type_.get_shape(), type_.element_type, order)
-    if unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is not None:
+    users = users_of(stream.stage.result)
+    by_threads = any(isinstance(op, tile.Unstage) and not _reads_for_unit(op, target) for op in users)
+    if not fits_engine(view, type_, by_threads=by_threads):
         return False
-    users = _users(stream.stage.result)
-    # Threads read tiles of one panel: rows of a swizzle's width. Elements of 8 bytes would meet in banks there.
-    plain = layout.panels == 1 and bit_width(type_.element_type) < 64
-    readers: tuple[type[Operation], ...] = (tile.Unstage,) if plain else ()
-    return bool(users) and all(
-        isinstance(op, readers) or _reads_past_threads(op, target) or _reads_for_unit(op, target) for op in users
-    )
+    return bool(users) and all(isinstance(op, tile.Unstage) or _reads_past_threads(op, target) for op in users)
 
 
 def _reads_for_unit(op: Operation, target: Target) -> bool:
@@ -101,17 +96,41 @@ def _reads_for_unit(op: Operation, target: Target) -> bool:
     )
 
 
+def fits_engine(view: SSAValue, type_: BufferType, *, by_threads: bool) -> bool:
+    """Whether the copy engine can fill a buffer of the type, as it will lie. Threads read tiles of one panel: rows of
+    a swizzle's width. Elements of 8 bytes would meet in banks there."""
+    layout = panelled_layout(type_.get_shape(), type_.element_type, memory_order(view))
+    if by_threads and (layout.panels > 1 or bit_width(type_.element_type) >= 64):
+        return False
+    return unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is None
+
+
+def _is_read(users: frozenset[Operation]) -> bool:
+    return all(isinstance(op, tile.Unstage) for op in users)
+
+
+def _arrives_with(group: list[Stream], stream: Stream) -> bool:
+    """Whether nothing takes a tile of the group before the stream's own is loaded."""
+    block = stream.stage.parent
+    assert block is not None
+    users = [op for other in group for op in users_of(other.stage.result)]
+    at: Operation | None = stream.stage
+    while at is not None and not any(at.is_ancestor(op) for op in users):
+        at = at.prev_op
+    return at is None
+
+
 def _reads_past_threads(op: Operation, target: Target) -> bool:
     return isinstance(op, tile.Mma) and op.atom is not None and target.atom(op.atom.data).by_descriptor
 
 
-def _users(value: SSAValue) -> list[Operation]:
+def users_of(value: SSAValue) -> list[Operation]:
     """The ops that take a staged tile, as it is or as a buffer of another shape."""
     found: list[Operation] = []
     for use in value.uses:
         op = use.operation
         if isinstance(op, tile.TransposeBuffer | tile.ReshapeBuffer):
-            found += _users(op.result)
+            found += users_of(op.result)
         else:
             found.append(op)
     return found
@@ -174,5 +193,5 @@ def _views(value: SSAValue) -> list[Operation]:
 
 
 def _last_user(group: list[Stream], block: Block) -> Operation:
-    users = {op for stream in group for op in _users(stream.stage.result)}
+    users = {op for stream in group for op in users_of(stream.stage.result)}
     return next(op for op in reversed(tuple(block.ops)) if any(op.is_ancestor(user) for user in users))

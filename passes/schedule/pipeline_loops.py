@@ -41,6 +41,7 @@ from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
+from tileopt.passes.schedule.ride_along import buffer_of, may_ride, ride
 from tileopt.passes.schedule.role_budget import (
     SLOTS_OF_MANY,
     fits,
@@ -101,6 +102,7 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
     if count % WARPGROUP or 32 * (count + WARPGROUP) > target.max_threads or stages == 1:
         return False
     found: list[BulkLoop] = []
+    homes: list[Loop] = []
     for loop in reversed(loops):
         for body in _bodies(loop):
             streams = find_copies(loop, body, target)
@@ -109,6 +111,7 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
                 if bulk is None:
                     return False
                 found.append(bulk)
+                homes.append(loop)
     if not found or not fits(target, count, kernel):
         return False
     each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
@@ -116,11 +119,15 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
     budget = role_budget(target, count, kernel)
     if budget.blocks > 2 and shared_room(target, budget) - others < SLOTS_OF_MANY * each:
         budget = role_budget(target, count, kernel, 2)
-    slots = min(MOST_SLOTS if stages is None else stages, max(0, shared_room(target, budget) - others) // each)
+    room = shared_room(target, budget) - others
+    if room // 2 < each:
+        return False
+    for number, home in enumerate(homes):
+        found[number] = _with_riders(home, found[number], room // 2 - each, target)
+        each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
+    slots = min(MOST_SLOTS if stages is None else stages, room // each)
     if slots == DIVIDING_SLOTS and stages is None and not only_adds(kernel):
         slots -= 1
-    if slots < 2:
-        return False
     order = Order([s.load for bulk in found for s in bulk.streams], [bulk.around for bulk in found])
     if ctas > 1 and share([s for bulk in found for s in bulk.streams], order.fastest, ctas):
         make_cluster(kernel, order.fastest, ctas)
@@ -133,6 +140,19 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
         rewrite_bulk(kernel, bulk, slots)
     kernel.attributes[ROLES] = UnitAttr()
     return True
+
+
+def _with_riders(loop: Loop, bulk: BulkLoop, room: int, target: Target) -> BulkLoop:
+    """The copies of a loop, or of a branch in it, with those that come along: of at most so many bytes together."""
+    written = _written([op for op in loop.walk() if op is not loop])
+    for load in [op for op in bulk.body.ops if isinstance(op, tile.Load) and may_ride(op)]:
+        size = staged_bytes(buffer_of(load))
+        if size <= room and load.view not in written and _copies(load):
+            room -= size
+            ride(load)
+    found = bulk_loop(bulk.body, find_copies(loop, bulk.body, target), target)
+    assert found is not None, "what rides along is what the engine can copy"
+    return found
 
 
 def _outside(kernel: tile.Kernel, found: list[BulkLoop], target: Target) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block
 
 from tileopt.dialects import tile
 from tileopt.dialects.dtypes import bit_width
@@ -19,6 +20,8 @@ from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.schedule.map_tensor_cores import BESIDE_ACCUMULATORS, WARPGROUP, atom_registers
 
 PRODUCER_REGISTERS = 48  # at least: addresses and counters of a few nested loops; with 40, ptxas spills some
+FEWEST_REGISTERS = 40  # of a producer whose consumers' accumulators leave them few: its spills cost one thread's time
+CROWDED = 176  # registers of accumulators that leave a consumer few
 MOST_REGISTERS = 240  # of a consumer; beyond them the launch would need more than its share
 MOST_BLOCKS = 3
 SLOTS_OF_MANY = 4  # with fewer in each block, three blocks have less on its way than two
@@ -49,7 +52,8 @@ def role_budget(target: Target, warps: int, kernel: tile.Kernel, most: int = MOS
         blocks = max((n for n in fitting if n == 2 or room <= _launched(target, warps, n)), default=1)
     launched = min(MOST_REGISTERS, _launched(target, warps, blocks))
     pool = launched * (groups + 1)
-    consumer = min(MOST_REGISTERS, (pool - PRODUCER_REGISTERS) // groups // 8 * 8)
+    producer = FEWEST_REGISTERS if in_a_loop(kernel, warps) > CROWDED else PRODUCER_REGISTERS
+    consumer = min(MOST_REGISTERS, (pool - producer) // groups // 8 * 8)
     return RoleBudget(blocks, consumer, min(launched, pool - consumer * groups))
 
 
@@ -65,6 +69,16 @@ def _accumulators(kernel: tile.Kernel) -> int:
         prod(tile_shape(op.acc.type)) * bit_width(op.acc.type) for op in kernel.walk() if isinstance(op, tile.Mma)
     )
     return bits // (32 * 32 * WARPGROUP) + BESIDE_ACCUMULATORS
+
+
+def in_a_loop(kernel: tile.Kernel, warps: int) -> int:
+    """Registers of a thread that the accumulators of one loop's iteration take: products that add to one share it."""
+    found: dict[Block, int] = {}
+    for op in kernel.walk():
+        if isinstance(op, tile.Mma) and op.parent is not None and not isinstance(op.acc.owner, tile.Mma):
+            registers = prod(tile_shape(op.acc.type)) * bit_width(op.acc.type) // (32 * 32 * warps)
+            found[op.parent] = found.get(op.parent, 0) + registers
+    return max(found.values(), default=0)
 
 
 def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:

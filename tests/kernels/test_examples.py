@@ -23,7 +23,17 @@ from vector_add import vector_add
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-NAMES = ["vector_add", "softmax", "matmul", "attention", "nearest", "mixed", "split_k", "frontends/einsum"]
+NAMES = [
+    "vector_add",
+    "softmax",
+    "matmul",
+    "attention",
+    "attention_backward",
+    "nearest",
+    "mixed",
+    "split_k",
+    "frontends/einsum",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,14 +7,21 @@ are touched, or there are too few.
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from product_programs import accumulator, product, product_nt, product_tf32, tf32_nt
 from python_kernels import kernel
 from role_programs import HEADS, WIDE, Tile, attention, flash, gemm, matmul, top
+from sass import disassembled, loops
 
 from tileopt.dialects.kernel import PERSISTENT
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+
+from attention_backward import key_gradients, query_gradients
 
 
 def assert_good(compiled: Any, atom: str) -> None:
@@ -134,3 +141,22 @@ def test_attention(bm: int, bn: int, d: int, causal: bool) -> None:
     arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS)
     compiled = attention.compile("sm_90a", **arrays, scale="f32", BM=bm, BN=bn, D=d, CAUSAL=causal)
     assert_good(compiled, f"wgmma_m64n{d}k16_bf16_f32")
+
+
+# Rows of tiles, columns, head dimension. The products of dk and dv fill the registers at d = 128.
+BACKWARD = [(key_gradients, 64, 128, 128), (key_gradients, 64, 128, 64), (query_gradients, 128, 64, 128)]
+
+
+@pytest.mark.parametrize(("kernel", "bm", "bn", "d"), BACKWARD)
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_backward(kernel: Any, bm: int, bn: int, d: int, causal: bool, tmp_path: Path) -> None:
+    """No product waits for ptxas's sake, and the loops over products spill nothing; what goes around them may."""
+    arrays = dict.fromkeys(["q", "k", "v", "dout"], HEADS) | dict.fromkeys(["lse", "delta"], "f32[?,?:4]")
+    arrays |= dict.fromkeys(["dk", "dv"] if kernel is key_gradients else ["dq"], HEADS)
+    compiled = kernel.compile("sm_90a", **arrays, scale="f32", BM=bm, BN=bn, D=d, CAUSAL=causal)
+    log = compiled.report["ptxas"]
+    assert re.search(r"C75\d\d|serializ", log) is None, log
+    found = loops(disassembled(compiled, tmp_path), "HGMMA")
+    assert found and not any(word in ("LDL", "STL", "R2UR") for loop in found for word in loop)
+    copied = set(re.findall(r"pipe.copy %(\w+)", compiled.ir("layout")))
+    assert copied == {"q", "k", "v", "dout"} | ({"lse", "delta"} if kernel is key_gradients else set())

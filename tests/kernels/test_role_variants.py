@@ -57,6 +57,29 @@ tile.store(out, (i, j), p.astype(out.dtype))
     + "p = p + tile.load(c, (i, j), (BM, BN)).astype(tile.f32)\n"
     + "p = p - tile.max(p, axis=1)[:, None]\n"
     + END,
+    # A row that threads read in each iteration comes with the tile that was loaded before it; the next row of the same
+    # array, whose place follows from what was loaded, does not.
+    "a row that comes along": START
+    + EACH
+    + f"x, row = {LEFT}, tile.load(c, (k, j), (1, BN))\n"
+    + f"    s = tile.mma(x, {RIGHT}, tile.zeros((BM, BN), tile.f32))\n"
+    + "    p = p + s * row.astype(tile.f32)\n"
+    + END,
+    # Two accumulators whose left operands are made of products: they run on into the next iteration, which waits for
+    # products of its own before it makes these operands anew.
+    "two chains of what is computed": """
+i, j = tile.bid(0), tile.bid(1)
+p, q = tile.zeros((BM, BK), tile.f32), tile.zeros((BM, BK), tile.f32)
+x, y = tile.load(a, (i, 0), (BM, BK)), tile.load(a, (i, 1), (BM, BK))
+for k in range(tile.cdiv(b.shape[0], BK)):
+    u, v = tile.load(b, (k, 0), (BK, BK)), tile.load(c, (k, 0), (BK, BK))
+    s = tile.mma(x, u.T, tile.zeros((BM, BK), tile.f32))
+    t = tile.mma(y, v.T, tile.zeros((BM, BK), tile.f32))
+    p = tile.mma(s.astype(a.dtype), v, p)
+    q = tile.mma((s * t).astype(a.dtype), u, q)
+tile.store(out, (i, 2 * j), p.astype(out.dtype))
+tile.store(out, (i, 2 * j + 1), q.astype(out.dtype))
+""",
     "two products that share an operand": START
     + "q = tile.zeros((BM, BN), tile.f32)\n"
     + EACH

@@ -10,7 +10,15 @@ from tileopt.backends import targets  # noqa: F401  (their names)
 from tileopt.dialects import tile
 from tileopt.dialects.target import Target, get_target
 from tileopt.dialects.xdsl_compat import create_context, parse_module
-from tileopt.passes.schedule.role_budget import PRODUCER_REGISTERS, WARPGROUP, fits, role_budget, shared_room, widest
+from tileopt.passes.schedule.role_budget import (
+    FEWEST_REGISTERS,
+    PRODUCER_REGISTERS,
+    WARPGROUP,
+    fits,
+    role_budget,
+    shared_room,
+    widest,
+)
 
 HOPPER = get_target("sm_90a")
 
@@ -51,7 +59,7 @@ def test_registers_sum_to_no_more_than_there_are(warps: int, columns: int, file:
     for registers in (budget.consumer, budget.producer):
         assert 24 <= registers <= 256 and registers % 8 == 0
     # Each role is given what the instruction says: consumers take, the producer gives.
-    assert PRODUCER_REGISTERS <= budget.producer <= min(begun, 240) <= budget.consumer
+    assert FEWEST_REGISTERS <= budget.producer <= min(begun, 240) <= budget.consumer
     assert widest(top, target) <= begun
 
 
@@ -61,6 +69,12 @@ def test_one_warpgroup_shares_the_multiprocessor() -> None:
     assert 2 * (shared_room(HOPPER, narrow) + 1024) <= HOPPER.shared_bytes
     assert shared_room(HOPPER, wide) == HOPPER.shared_bytes
     assert role_budget(HOPPER, 8, kernel(128, 64)).blocks == 1
+
+
+def test_consumers_whose_accumulators_leave_few_registers_get_the_producers() -> None:
+    """One product's accumulators of 256 rows take 128 registers of two warpgroups' threads, and 96 columns more 192."""
+    roomy, crowded = role_budget(HOPPER, 8, kernel(256, 128)), role_budget(HOPPER, 8, kernel(256, 192))
+    assert (roomy.consumer, roomy.producer) == (224, 56) and (crowded.consumer, crowded.producer) == (232, 40)
 
 
 def test_accumulators_are_counted_with_what_ptxas_wants_beside_them() -> None:
