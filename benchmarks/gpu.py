@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import tileopt
 from benchmarks import triton_kernels
+from benchmarks.attention_backward import attention_gradients
 from benchmarks.measure import Launch, Row, interleaved
 from benchmarks.sgemm import sgemms
 from benchmarks.variants import variants
@@ -381,6 +382,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "variants": lambda: variants(finish),
         "types": lambda: types(quick),
         "attention": lambda: attentions(quick),
+        "attention-backward": lambda: attention_gradients(finish, quick),
         "mma.sync": without_wgmma,
         "sgemm": lambda: sgemms(quick),
     }
