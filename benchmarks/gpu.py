@@ -22,6 +22,7 @@ import tileopt
 from benchmarks import triton_kernels
 from benchmarks.attention_backward import attention_gradients
 from benchmarks.measure import Launch, Row, interleaved
+from benchmarks.rows import sweep
 from benchmarks.sgemm import sgemms
 from benchmarks.variants import variants
 from tileopt import tile
@@ -386,12 +387,13 @@ def main(quick: bool = False, only: str = "") -> None:
         "mma.sync": without_wgmma,
         "sgemm": lambda: sgemms(quick),
     }
+    sweeps: dict[str, Callable[[], Iterator[Row]]] = {"rows-sweep": sweep}  # only where they are asked for by name
+    parts = {name: part for name, part in parts.items() if any(word in name for word in only.split(","))}
+    parts |= {name: part for name, part in sweeps.items() if name in only.split(",")}
     if any(word in "launch" for word in only.split(",")):
         launches(console)
     done: list[Row] = []
     for name, part in parts.items():
-        if not any(word in name for word in only.split(",")):
-            continue
         try:
             for row in part():
                 done.append(row)
