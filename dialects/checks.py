@@ -46,6 +46,7 @@ def layout_attr(name: str) -> AttrConstraint[LayoutAttr]:
 
 PADDING = MessageConstraint(BaseAttr(FloatAttr) | BaseAttr(IntegerAttr), "padding is a number")
 BOUNDS = MessageConstraint(BaseAttr(BoundsAttr), "bounds is a #tile.bounds")
+STREAMING, KEEP = "streaming", "keep"  # policies of caches: what is moved is used once, or will be used again
 
 
 def is_power_of_two(n: int) -> bool:
@@ -119,6 +120,11 @@ def check_axis(axis: IntegerAttr, rank: int, of: object) -> None:
 def check_vector(vector: IntegerAttr | None) -> None:
     if vector is not None and not is_power_of_two(vector.value.data):
         raise VerifyException(f"vector counts elements by a power of two, not {vector.value.data}")
+
+
+def check_cache(cache: StringAttr | None) -> None:
+    if cache is not None and cache.data not in (STREAMING, KEEP):
+        raise VerifyException(f"cache is {STREAMING} or {KEEP}, not {cache.data}")
 
 
 def check_padding(padding: FloatAttr | IntegerAttr | None, element: Attribute) -> None:

@@ -39,6 +39,7 @@ from tileopt.dialects.checks import (
     PADDING,
     check_axis,
     check_bounds,
+    check_cache,
     check_fragment,
     check_layout,
     check_padding,
@@ -134,6 +135,7 @@ class FragmentLoad(_OverShape):
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
     phased = opt_prop_def(UnitAttr)
+    cache = opt_prop_def(string("cache"))
     unchecked = opt_prop_def(UnitAttr)
     result = result_def(FRAGMENT)
     traits = traits_def(ReadsView())
@@ -144,6 +146,7 @@ class FragmentLoad(_OverShape):
         _verify_access(self, self.result.type)
         assert isinstance(self.view.type, ViewType)
         check_padding(self.padding, self.view.type.element_type)
+        check_cache(self.cache)
 
 
 @irdl_op_definition
@@ -157,6 +160,7 @@ class FragmentStore(_OverShape):
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
     phased = opt_prop_def(UnitAttr)
+    cache = opt_prop_def(string("cache"))
     unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
     assembly_format = "$value `,` $view `[` $offsets `]` attr-dict `:` type($value) `,` type($view)"
@@ -167,6 +171,7 @@ class FragmentStore(_OverShape):
         assert isinstance(self.view.type, ViewType)
         if not self.view.type.owned:
             raise VerifyException("a store needs an owned view")
+        check_cache(self.cache)
 
 
 @irdl_op_definition

@@ -42,6 +42,7 @@ from tileopt.dialects.checks import (
     PADDING,
     check_axis,
     check_bounds,
+    check_cache,
     check_padding,
     check_product,
     check_same_layout,
@@ -161,7 +162,8 @@ class Load(IRDLOperation):
 
     `vector`: elements along the array's unit axis that are provably aligned together and inside or outside together.
     `phased`: they are aligned together only if the tile's first element is, and may be inside and outside in part: both
-    are found out as it runs. `unchecked`: the author answers for what other blocks write there.
+    are found out as it runs. `cache`: "streaming" where nothing reads it again, "keep" where something will.
+    `unchecked`: the author answers for what other blocks write there.
     """
 
     name = "tile.load"
@@ -171,6 +173,7 @@ class Load(IRDLOperation):
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
     phased = opt_prop_def(UnitAttr)
+    cache = opt_prop_def(string("cache"))
     unchecked = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
     traits = traits_def(ReadsView())
@@ -179,14 +182,15 @@ class Load(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_access(self.view, len(self.offsets), self.result.type, self.bounds, self.vector)
+        check_cache(self.cache)
         check_padding(self.padding, view_type(self.view).element_type)
 
 
 @irdl_op_definition
 class Store(IRDLOperation):
     """Writes the tile at the element offsets; elements outside the array are not written. `bulk`: the copy engine does
-    it, by way of shared memory. `phased`: as of a load. `unchecked`: the author answers for no other block touching the
-    elements."""
+    it, by way of shared memory. `phased`, `cache`: as of a load. `unchecked`: the author answers for no other block
+    touching the elements."""
 
     name = "tile.store"
     value = operand_def(TensorType)
@@ -195,6 +199,7 @@ class Store(IRDLOperation):
     bounds = opt_prop_def(BOUNDS)
     vector = opt_prop_def(integer("vector"))
     phased = opt_prop_def(UnitAttr)
+    cache = opt_prop_def(string("cache"))
     bulk = opt_prop_def(UnitAttr)
     unchecked = opt_prop_def(UnitAttr)
     traits = traits_def(WritesView())
@@ -203,6 +208,7 @@ class Store(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_access(self.view, len(self.offsets), self.value.type, self.bounds, self.vector)
+        check_cache(self.cache)
         if not view_type(self.view).owned:
             raise VerifyException("a store needs an owned view")
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Region
 
 from tileopt.dialects import tile
+from tileopt.dialects.checks import KEEP, STREAMING
 from tileopt.dialects.contracts import (
     ParamKind,
 )
@@ -118,19 +119,35 @@ class Tiles(KernelBase):
             )
         return self.check_shape(shape)
 
-    def load(self, array: Array, index: Sequence[Operand], shape: Sequence[int], padding: Weak | str = 0) -> Value:
+    def load(
+        self,
+        array: Array,
+        index: Sequence[Operand],
+        shape: Sequence[int],
+        padding: Weak | str = 0,
+        cache: str | None = None,
+    ) -> Value:
         """The tile of this index in the array cut into tiles of `shape`; elements outside the array are `padding`."""
         extents = self._check_access(array, index, shape)
-        return self._load(array, self._offsets(index, extents, True), extents, padding)
+        return self._load(array, self._offsets(index, extents, True), extents, padding, cache)
 
-    def load_at(self, array: Array, offsets: Sequence[Operand], shape: Sequence[int], padding: Weak | str = 0) -> Value:
+    def load_at(
+        self,
+        array: Array,
+        offsets: Sequence[Operand],
+        shape: Sequence[int],
+        padding: Weak | str = 0,
+        cache: str | None = None,
+    ) -> Value:
         """The tile that begins at these elements of the array."""
         extents = self._check_access(array, offsets, shape)
-        return self._load(array, self._offsets(offsets, extents, False), extents, padding)
+        return self._load(array, self._offsets(offsets, extents, False), extents, padding, cache)
 
-    def _load(self, array: Array, offsets: list[Value], shape: tuple[int, ...], padding: Weak | str) -> Value:
+    def _load(
+        self, array: Array, offsets: list[Value], shape: tuple[int, ...], padding: Weak | str, cache: str | None
+    ) -> Value:
         self._not_atomic(array, "load")
-        properties: dict[str, Attribute] = {"unchecked": UnitAttr()} if array.unchecked else {}
+        properties = self._access_properties(array, cache)
         filler = self._padding(array.dtype, padding)
         if filler is not None:
             properties["padding"] = filler
@@ -152,18 +169,26 @@ class Tiles(KernelBase):
         attr = constant_attr(held, dtype)
         return None if attr == constant_attr(0, dtype) and str(held) != "-0.0" else attr
 
-    def store(self, array: Array, index: Sequence[Operand], value: Operand) -> None:
+    def _access_properties(self, array: Array, cache: str | None) -> dict[str, Attribute]:
+        properties: dict[str, Attribute] = {"unchecked": UnitAttr()} if array.unchecked else {}
+        if cache is not None:
+            if cache not in (STREAMING, KEEP):
+                raise self.error("type/arguments", f"cache is '{STREAMING}', '{KEEP}' or None, not {cache!r}")
+            properties["cache"] = StringAttr(cache)
+        return properties
+
+    def store(self, array: Array, index: Sequence[Operand], value: Operand, cache: str | None = None) -> None:
         """Writes a tile at this index of the array cut into tiles of its shape; what is outside is not written.
 
         A scalar is a tile of one element. Raises OwnershipError (`ownership/read-only`) for an input array.
         """
         tile_ = self._stored(array, index, value)
-        self._store(array, self._offsets(index, tile_.shape, True), tile_)
+        self._store(array, self._offsets(index, tile_.shape, True), tile_, cache)
 
-    def store_at(self, array: Array, offsets: Sequence[Operand], value: Operand) -> None:
+    def store_at(self, array: Array, offsets: Sequence[Operand], value: Operand, cache: str | None = None) -> None:
         """Writes a tile from these elements of the array on."""
         tile_ = self._stored(array, offsets, value)
-        self._store(array, self._offsets(offsets, tile_.shape, False), tile_)
+        self._store(array, self._offsets(offsets, tile_.shape, False), tile_, cache)
 
     def _stored(self, array: Array, index: Sequence[Operand], value: Operand) -> Value:
         if array.kind is ParamKind.IN:
@@ -189,8 +214,8 @@ class Tiles(KernelBase):
         self._check_access(array, index, made.shape)
         return made
 
-    def _store(self, array: Array, offsets: list[Value], value: Value) -> None:
-        properties: dict[str, Attribute] = {"unchecked": UnitAttr()} if array.unchecked else {}
+    def _store(self, array: Array, offsets: list[Value], value: Value, cache: str | None) -> None:
+        properties = self._access_properties(array, cache)
         self.emit(tile.Store, [self.ssa(value), array.ssa, *map(self.ssa, offsets)], [], properties)
 
     def _not_atomic(self, array: Array, what: str) -> None:

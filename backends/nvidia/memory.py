@@ -17,6 +17,7 @@ from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.llvm.values import View
 from tileopt.backends.nvidia.chunks import Chunk, chunks_of, longest, registers_of
 from tileopt.backends.nvidia.guards import Guard, both
+from tileopt.backends.nvidia.policies import policy_of
 from tileopt.backends.nvidia.ptx import PURE, Statement, braces
 from tileopt.backends.nvidia.words import as_operand, from_operand, pack, unpack, words_of, zero
 from tileopt.dialects import simt
@@ -121,6 +122,8 @@ def load(emitter: Emitter, op: Operation) -> None:
     coords = [layout.register_coords[chunk[0]] for chunk in chunks]
     places = [addresses.at(at) for at in coords]  # before any branch: both paths use them
 
+    cache = None if op.cache is None else op.cache.data
+
     def make(tested: Sequence[int]) -> list[str]:
         guard = Guard(emitter, layout, offsets, view.extents, tested)
         out: list[str] = []
@@ -129,7 +132,8 @@ def load(emitter: Emitter, op: Operation) -> None:
             if condition == "false":
                 out += fill
                 continue
-            out += load_words(emitter, words.type, words.count, pointer, constant, condition, fill, not view.type.owned)
+            read_only = not view.type.owned
+            out += load_words(emitter, words.type, words.count, pointer, constant, condition, fill, read_only, cache)
         return out
 
     loaded = _by_outcome(emitter, op, layout, offsets, view, make, words.type)
@@ -160,12 +164,14 @@ def store(emitter: Emitter, op: Operation) -> None:
     coords = [layout.register_coords[chunk[0]] for chunk in chunks]
     places = [addresses.at(at) for at in coords]
 
+    cache = None if op.cache is None else op.cache.data
+
     def make(tested: Sequence[int]) -> list[str]:
         guard = Guard(emitter, layout, offsets, view.extents, tested)
         for at, part, (pointer, constant) in zip(coords, packed, places, strict=True):
             condition = both(emitter, guard.condition(at), one)
             if condition != "false":
-                store_words(emitter, words.type, part, pointer, constant, condition)
+                store_words(emitter, words.type, part, pointer, constant, condition, cache)
         return []
 
     _by_outcome(emitter, op, layout, offsets, view, make, words.type)
@@ -234,11 +240,12 @@ def load_words(
     condition: str | None,
     fill: Sequence[str],
     read_only: bool,
+    cache: str | None = None,
 ) -> list[str]:
     """`count` words from `pointer` + `constant` bytes; `fill` where the condition does not hold. `read_only`: nothing
-    writes to the array during the launch."""
+    writes to the array during the launch. `cache`: see `policies`."""
     size = types.bytes_of(type_)
-    if condition is None:
+    if condition is None and cache is None:
         vector = types.vector(count, type_)
         at = offset_pointer(emitter, GLOBAL, pointer, constant)
         tail = f", !invariant.load {empty_metadata(emitter)}" if read_only else ""
@@ -248,22 +255,35 @@ def load_words(
         return [emitter.assign(f"extractelement {vector} {loaded}, i32 {i}") for i in range(count)]
     words = words_of(type_, count)
     statement = Statement()
-    results = [statement.output(words.operand, as_operand(emitter, words, word)) for word in fill]
+    results = [
+        statement.output(words.operand, None if condition is None else as_operand(emitter, words, word))
+        for word in fill
+    ]
+    policy = policy_of(emitter, cache)
     address = statement.pointer(GLOBAL, pointer)
-    predicate = statement.predicate(condition)
-    space = "global.nc" if read_only else "global"
+    space = f"global{policy.operator}{'.nc' if read_only else ''}{policy.hint}"
     vector_suffix = f".v{count}" if count > 1 else ""
-    text = f"@{predicate} ld.{space}{vector_suffix}.b{8 * size} {braces(results)}, [{address}+{constant}];"
+    text = (
+        f"ld.{space}{vector_suffix}.b{8 * size} {braces(results)}, [{address}+{constant}]{policy.operand(statement)};"
+    )
+    if condition is not None:
+        text = f"@{statement.predicate(condition)} {text}"
     loaded_words = statement.emit(emitter, text, PURE if read_only else "", effects=not read_only)
     return [from_operand(emitter, words, w) for w in loaded_words]
 
 
 def store_words(
-    emitter: Emitter, type_: str, values: Sequence[str], pointer: str, constant: int, condition: str | None
+    emitter: Emitter,
+    type_: str,
+    values: Sequence[str],
+    pointer: str,
+    constant: int,
+    condition: str | None,
+    cache: str | None = None,
 ) -> None:
-    """Writes words to `pointer` + `constant` bytes where the condition holds."""
+    """Writes words to `pointer` + `constant` bytes where the condition holds. `cache`: see `policies`."""
     count, size = len(values), types.bytes_of(type_)
-    if condition is None:
+    if condition is None and cache is None:
         vector, value = types.vector(count, type_), values[0]
         if count > 1:
             value = "poison"
@@ -273,12 +293,13 @@ def store_words(
         emitter.line(f"store {vector} {value}, {GLOBAL} {at}, align {size * count}")
         return
     words = words_of(type_, count)
-    statement = Statement()
+    statement, policy = Statement(), policy_of(emitter, cache)
     address = statement.pointer(GLOBAL, pointer)
-    predicate = statement.predicate(condition)
     operands = [statement.word(words.operand, as_operand(emitter, words, w)) for w in values]
-    suffix = f".v{count}" if count > 1 else ""
-    text = f"@{predicate} st.global{suffix}.b{8 * size} [{address}+{constant}], {braces(operands)};"
+    space = f"global{policy.operator}{policy.hint}{f'.v{count}' if count > 1 else ''}"
+    text = f"st.{space}.b{8 * size} [{address}+{constant}], {braces(operands)}{policy.operand(statement)};"
+    if condition is not None:
+        text = f"@{statement.predicate(condition)} {text}"
     statement.emit(emitter, text, effects=True)
 
 

@@ -123,14 +123,14 @@ def load_phased(
     """The registers of a load."""
     element, read_only = emitter.element(op.result.type), not view.type.owned
     words, one = words_of(element, length), words_of(element, 1)
-    type_ = element_type(op.result.type)
+    type_, cache = element_type(op.result.type), None if op.cache is None else op.cache.data
     fill, fill_one = (padding_words(emitter, op.padding, type_, n) for n in (length, 1))
     runs = _Runs(emitter, op, layout, view, addresses, length)
 
     def single(number: int, at: int, condition: str | None, otherwise: Sequence[str]) -> str:
         pointer, constant = runs.element_place(number, at)
         condition = both(emitter, condition, runs.inside(number, at, at))
-        got = load_words(emitter, one.type, 1, pointer, constant, condition, otherwise, read_only)
+        got = load_words(emitter, one.type, 1, pointer, constant, condition, otherwise, read_only, cache)
         return unpack(emitter, element, 1, got)[0]
 
     def together() -> list[str]:
@@ -141,7 +141,7 @@ def load_phased(
                 continue
             whole = runs.inside(number, 0, length - 1)
             condition = both(emitter, whole, runs.rest[number])
-            got = load_words(emitter, words.type, words.count, pointer, constant, condition, fill, read_only)
+            got = load_words(emitter, words.type, words.count, pointer, constant, condition, fill, read_only, cache)
 
             def patched(number: int = number, whole: str = whole, got: list[str] = got) -> list[str]:
                 parted = both(emitter, emitter.assign(f"xor i1 {whole}, true"), runs.rest[number])
@@ -176,7 +176,7 @@ def store_phased(
     """Writes a fragment."""
     element, values = emitter.element(op.value.type), registers_of(emitter.fragment(op.value))
     words, one = words_of(element, length), words_of(element, 1)
-    replica = writer(emitter, layout)
+    replica, cache = writer(emitter, layout), None if op.cache is None else op.cache.data
     runs = _Runs(emitter, op, layout, view, addresses, length)
     held = [[values[r] for r in chunk] for chunk in runs.chunks]
     packed = [pack(emitter, element, part) for part in held]
@@ -186,14 +186,15 @@ def store_phased(
     def single(number: int, at: int, condition: str | None) -> None:
         pointer, constant = runs.element_place(number, at)
         condition = both(emitter, condition, runs.inside(number, at, at))
-        store_words(emitter, one.type, alone[number][at], pointer, constant, condition)
+        store_words(emitter, one.type, alone[number][at], pointer, constant, condition, cache)
 
     def together() -> list[str]:
         for number, (pointer, constant) in enumerate(runs.places):
             if may[number] == "false":
                 continue
             whole = runs.inside(number, 0, length - 1)
-            store_words(emitter, words.type, packed[number], pointer, constant, both(emitter, whole, may[number]))
+            condition = both(emitter, whole, may[number])
+            store_words(emitter, words.type, packed[number], pointer, constant, condition, cache)
 
             def patched(number: int = number, whole: str = whole) -> list[str]:
                 parted = both(emitter, emitter.assign(f"xor i1 {whole}, true"), may[number])

@@ -42,11 +42,19 @@ def num_blocks(axis: int) -> Tile:
 
 
 @_in_kernels
-def load(array: Any, index: Index | None = None, shape: Shape | None = None, padding: float | str = 0) -> Tile:
+def load(
+    array: Any,
+    index: Index | None = None,
+    shape: Shape | None = None,
+    padding: float | str = 0,
+    *,
+    cache: str | None = None,
+) -> Tile:
     """The tile of this index in the array cut into tiles of `shape`: tile (i, j) begins at element (i * M, j * N).
 
     `index` has a scalar and `shape` a compile-time extent for each axis. Elements outside the array read as `padding`:
-    a number, or "zero", "neg_zero", "nan", "inf", "-inf".
+    a number, or "zero", "neg_zero", "nan", "inf", "-inf". `cache` is a hint, "streaming" for what is used once, "keep"
+    for what other blocks or a later loop will use; None leaves it to the compiler.
 
     In a SIMT kernel, `load(shared)` is the tile that an array in shared memory holds.
 
@@ -56,17 +64,17 @@ def load(array: Any, index: Index | None = None, shape: Shape | None = None, pad
 
 
 @_in_kernels
-def load_at(array: Any, offsets: Index, shape: Shape, padding: float | str = 0) -> Tile:
+def load_at(array: Any, offsets: Index, shape: Shape, padding: float | str = 0, *, cache: str | None = None) -> Tile:
     """The tile of `shape` that begins at these elements of the array; otherwise as `load`."""
     raise NotImplementedError
 
 
 @_in_kernels
-def store(array: Any, index: Any, value: Any = None) -> None:
+def store(array: Any, index: Any, value: Any = None, *, cache: str | None = None) -> None:
     """Writes a tile at this index of the array cut into tiles of its shape. What lies outside is not written.
 
     A scalar is a tile of one element. The element types must be equal: cast by `value.astype(array.dtype)`.
-    In a SIMT kernel, `store(shared, value)` fills an array in shared memory.
+    `cache` is a hint as of `load`. In a SIMT kernel, `store(shared, value)` fills an array in shared memory.
 
     Errors: `ownership/read-only` for a `tile.In`, `type/rank`, `type/store`.
     """
@@ -74,7 +82,7 @@ def store(array: Any, index: Any, value: Any = None) -> None:
 
 
 @_in_kernels
-def store_at(array: Any, offsets: Index, value: Scalar) -> None:
+def store_at(array: Any, offsets: Index, value: Scalar, *, cache: str | None = None) -> None:
     """Writes a tile from these elements of the array on; otherwise as `store`."""
     raise NotImplementedError
 

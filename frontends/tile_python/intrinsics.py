@@ -41,18 +41,19 @@ def _access(it: TileInterpreter, name: str, array: Any, index: Any, shape: Any) 
     return made, it.index(index, made), it.shape(shape, f"the shape of {name}()")
 
 
-def _load(it: TileInterpreter, array: Any, index: Any, shape: Any, padding: Any) -> object:
+def _load(it: TileInterpreter, array: Any, index: Any, shape: Any, padding: Any, cache: Any) -> object:
     if isinstance(array, Buffer):
         if index is not None or shape is not None:
             raise it.mistyped("type/arguments", f"load() of {array} takes the whole array", "write tile.load(array)")
         return it.tiles.load_buffer(array)
     if index is None or shape is None:
         raise it.mistyped("type/arguments", "load() takes an array, an index and a shape", _LOAD)
-    return it.tiles.load(*_access(it, "load", array, index, shape), padding=_padding(it, padding))
+    return it.tiles.load(*_access(it, "load", array, index, shape), padding=_padding(it, padding), cache=cache)
 
 
-def _load_at(it: TileInterpreter, array: Any, offsets: Any, shape: Any, padding: Any) -> object:
-    return it.tiles.load_at(*_access(it, "load_at", array, offsets, shape), padding=_padding(it, padding))
+def _load_at(it: TileInterpreter, array: Any, offsets: Any, shape: Any, padding: Any, cache: Any) -> object:
+    made = _access(it, "load_at", array, offsets, shape)
+    return it.tiles.load_at(*made, padding=_padding(it, padding), cache=cache)
 
 
 def _padding(it: TileInterpreter, padding: Any) -> Any:
@@ -63,7 +64,7 @@ def _padding(it: TileInterpreter, padding: Any) -> Any:
     raise it.mistyped("type/padding", f"the padding must be a compile-time number or a name, not {name_of(padding)}")
 
 
-def _store(it: TileInterpreter, array: Any, index: Any, value: Any) -> object:
+def _store(it: TileInterpreter, array: Any, index: Any, value: Any, cache: Any) -> object:
     if isinstance(array, Buffer):
         if value is not None:
             raise it.mistyped("type/arguments", f"store() to {array} fills the array", "write tile.store(array, value)")
@@ -72,13 +73,13 @@ def _store(it: TileInterpreter, array: Any, index: Any, value: Any) -> object:
     if value is None:
         raise it.mistyped("type/arguments", "store() takes an array, an index and a value", _STORE)
     made = it.array(array, "store")
-    it.tiles.store(made, it.index(index, made), it.number(value, "store()"))
+    it.tiles.store(made, it.index(index, made), it.number(value, "store()"), cache)
     return None
 
 
-def _store_at(it: TileInterpreter, array: Any, offsets: Any, value: Any) -> object:
+def _store_at(it: TileInterpreter, array: Any, offsets: Any, value: Any, cache: Any) -> object:
     made = it.array(array, "store_at")
-    it.tiles.store_at(made, it.index(offsets, made), it.number(value, "store_at()"))
+    it.tiles.store_at(made, it.index(offsets, made), it.number(value, "store_at()"), cache)
     return None
 
 

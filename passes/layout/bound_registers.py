@@ -3,11 +3,12 @@
 From: tile with layouts. To: the same; the kernel may say how many blocks a multiprocessor holds (`simt.min_blocks`).
 Invariant: what the kernel computes.
 
-The hint `occupancy` says how many, as far as there are threads for them. Without it, a kernel of 512 threads whose tiles
-take most of a thread's registers, and leave a few of 64, is held to 64: with one more it would have a multiprocessor for
-itself, where nobody reads while it computes. ptxas by itself loads all tiles as early as it can, into as many registers
-as there are. Smaller blocks share a multiprocessor anyhow, and a spill costs more than they gain. Kernels with products
-count their registers otherwise (see `role_budget`), and what functions of threads take is not known here.
+The hint `occupancy` says how many, as far as there are threads for them. Without it, a kernel of 512 threads whose
+tiles take most of a thread's registers, and leave a few of 64, is held to 64: with one more it would have a
+multiprocessor for itself, where nobody reads while it computes. ptxas by itself loads all tiles as early as it can,
+into as many registers as there are. Smaller blocks share a multiprocessor anyhow, and a spill costs more than they
+gain. Kernels with products count their registers otherwise (see `role_budget`), and what functions of threads take is
+not known here.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ simt.kernel @global(%x: !tile.view<?x16xf32, shared>, %out: !tile.view<?x16xf32,
   // CHECK-NEXT: %p = simt.phase %x[%i, %i] {bytes = 16 : i64} : !tile.view<?x16xf32, shared>
   // GENERIC: %p = "simt.phase"(%x, %i, %i) <{bytes = 16 : i64}> : (!tile.view<?x16xf32, shared>, i64, i64) -> i64
   %p = simt.phase %x[%i, %i] {bytes = 16} : !tile.view<?x16xf32, shared>
-  // CHECK-NEXT: %q = simt.fragment_load %x[%i, %p] {{.*}}vector = 2 : i64, phased}
-  // GENERIC: %q = "simt.fragment_load"{{.*}}vector = 2 : i64, phased}>
-  %q = simt.fragment_load %x[%i, %p] {layout = #pairs, shape = array<i64: 8, 16>, bounds = #tile.bounds<masked [0, 1]>, vector = 2, phased} : !tile.view<?x16xf32, shared> -> vector<4xf32>
+  // CHECK-NEXT: %q = simt.fragment_load %x[%i, %p] {{.*}}vector = 2 : i64, phased, cache = "streaming"}
+  // GENERIC: %q = "simt.fragment_load"{{.*}}vector = 2 : i64, phased, cache = "streaming"}>
+  %q = simt.fragment_load %x[%i, %p] {layout = #pairs, shape = array<i64: 8, 16>, bounds = #tile.bounds<masked [0, 1]>, vector = 2, phased, cache = "streaming"} : !tile.view<?x16xf32, shared> -> vector<4xf32>
   // CHECK-NEXT: simt.fragment_store %a, %out[%i, %i] {layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>} : vector<4xf32>, !tile.view<?x16xf32, owned>
   // GENERIC: "simt.fragment_store"(%a, %out, %i, %i) <{layout = #tile.layout<{{.*}}>, shape = array<i64: 8, 16>}> : (vector<4xf32>, !tile.view<?x16xf32, owned>, i64, i64) -> ()
   simt.fragment_store %a, %out[%i, %i] {layout = #pairs, shape = array<i64: 8, 16>} : vector<4xf32>, !tile.view<?x16xf32, owned>

@@ -74,6 +74,10 @@ tile.kernel @atomic(%out: !tile.view<?xi32, atomic>, %own: !tile.view<?xf32, own
   %zz = tile.load %own[%i] {vector = 4, phased} : !tile.view<?xf32, owned> -> tensor<4xf32>
   // CHECK-NEXT: tile.store %y, %own[%i] {vector = 4 : i64, phased} : tensor<4xf32>, !tile.view<?xf32, owned>
   tile.store %y, %own[%i] {vector = 4, phased} : tensor<4xf32>, !tile.view<?xf32, owned>
+  // CHECK-NEXT: tile.load %own[%i] {cache = "keep"} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  %zk = tile.load %own[%i] {cache = "keep"} : !tile.view<?xf32, owned> -> tensor<4xf32>
+  // CHECK-NEXT: tile.store %y, %own[%i] {cache = "streaming"} : tensor<4xf32>, !tile.view<?xf32, owned>
+  tile.store %y, %own[%i] {cache = "streaming"} : tensor<4xf32>, !tile.view<?xf32, owned>
   // CHECK-NEXT: tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
   tile.store %y, %own[%i] {unchecked} : tensor<4xf32>, !tile.view<?xf32, owned>
   tile.return

@@ -178,3 +178,9 @@ tile.atomic_rmw %x, %v[%i] {kind = "xor"} : tensor<4xf32>, !tile.view<?xf32, ato
 %i = "test.op"() : () -> i64
 // expected-error@+1 {{a tile's atomic is add, max, min, umax, umin, and, or, xor, not 'exch'}}
 tile.atomic_rmw %x, %v[%i] {kind = "exch"} : tensor<4xi32>, !tile.view<?xi32, atomic>
+
+// -----
+
+%x, %i = "test.op"() : () -> (!tile.view<?xf32, shared>, i64)
+// expected-error@+1 {{cache is streaming or keep, not never}}
+%t = tile.load %x[%i] {cache = "never"} : !tile.view<?xf32, shared> -> tensor<4xf32>
