@@ -36,7 +36,7 @@ def test_the_rule_fills_the_multiprocessors() -> None:
     assert cycles(small, 1024, H200) < cycles(large, 1024, H200)
     assert cycles(large, 8192, H200) < cycles(small, 8192, H200)
     assert best_forms(1024, H200)[0].slices > 1 == best_forms(8192, H200)[0].slices
-    # What the busiest multiprocessor has is what counts: 64 tiles are one each for 64 as for 100, and two for one of 63.
+    # What the busiest multiprocessor has counts: 64 tiles are one each for 64 as for 100, and two for one of 63.
     assert cycles(large, 1024, 63) > 1.5 * cycles(large, 1024, 64) == 1.5 * cycles(large, 1024, 100)
 
 
