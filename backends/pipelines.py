@@ -278,11 +278,12 @@ def emit_ptx(llvm: str, target: Target) -> str:
     return to_ptx(llvm, target)
 
 
-def run_to(module: ModuleOp, target: str | Target, stage: str) -> str | bytes:
-    """The module at a stage: "mlir" (SIMT IR), "llvm", "ptx" or "cubin". Passes that ran already find nothing to do."""
+def run_to(module: ModuleOp, target: str | Target, stage: str, *, lowered: bool = False) -> str | bytes:
+    """The module at a stage: "mlir" (SIMT IR), "llvm", "ptx" or "cubin". `lowered`: the target's passes have run."""
     named = get_target(target) if isinstance(target, str) else target
     with _no_garbage_collection():
-        run_passes(module, named)
+        if not lowered:
+            run_passes(module, named)
         if stage == "mlir":
             return str(module)
         llvm = emit_llvm(module, named)

@@ -67,6 +67,17 @@ class Tcgen05Alloc(_Tensor):
 
 
 @irdl_op_definition
+class Tcgen05Relinquish(_Tensor):
+    """`tcgen05.relinquish_alloc_permit`: a warp says that its block takes no more columns, so that others may."""
+
+    name = "gpu.tcgen05_relinquish"
+    assembly_format = "attr-dict"
+
+    def verify_(self) -> None:
+        check_threads(self, WARP_SIZE)
+
+
+@irdl_op_definition
 class Tcgen05Dealloc(_Tensor):
     """`tcgen05.dealloc`: a warp gives back columns that `gpu.tcgen05_alloc` gave."""
 
@@ -189,6 +200,7 @@ class Tcgen05Fence(_Tensor):
 
 
 TensorOps: list[type[Operation]] = [
-    Tcgen05Alloc, Tcgen05Dealloc, Tcgen05Mma, Tcgen05Commit, Tcgen05Load, Tcgen05Store, Tcgen05Wait, Tcgen05Fence,
+    Tcgen05Alloc, Tcgen05Relinquish, Tcgen05Dealloc, Tcgen05Mma, Tcgen05Commit, Tcgen05Load, Tcgen05Store, Tcgen05Wait,
+    Tcgen05Fence,
 ]  # fmt: skip
 WHOLE_BUFFERS = (Tcgen05Mma,)

@@ -184,11 +184,11 @@ class _Session:
             raise CompileError("target/missing", f"--emit {options.emit} needs a target", help=help)
         from tileopt.backends.pipelines import PASSES, run_to
 
-        if options.timing or options.print_ir_before_all or options.print_ir_after_all:
-            # The target's passes one by one, so that each is seen; `run_to` then finds nothing left to do.
+        seen = options.timing or options.print_ir_before_all or options.print_ir_after_all
+        if seen:  # the target's passes one by one
             runner.run(parse_pipeline(",".join(PASSES)), module)
         with self.timer.measure(f"Emit {options.emit}"), guarded(f"--emit {options.emit}"):
-            result = run_to(module, target, options.emit)
+            result = run_to(module, target, options.emit, lowered=bool(seen))
         return result if isinstance(result, bytes) else result.encode()
 
 

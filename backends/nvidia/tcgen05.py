@@ -73,6 +73,11 @@ def alloc(emitter: Emitter, op: Operation) -> None:
     assembly(emitter, text, "r", f"i32 {address}", convergent=True)
 
 
+def relinquish(emitter: Emitter, op: Operation) -> None:
+    need(op, Feature.TCGEN05)
+    assembly(emitter, f"tcgen05.relinquish_alloc_permit.{GROUP}.sync.aligned;", convergent=True)
+
+
 def dealloc(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.Tcgen05Dealloc)
     need(op, Feature.TCGEN05)
@@ -143,6 +148,7 @@ def fence(emitter: Emitter, op: Operation) -> None:
 
 HANDLERS: dict[type[Operation], Handler] = {
     gpu.Tcgen05Alloc: alloc,
+    gpu.Tcgen05Relinquish: relinquish,
     gpu.Tcgen05Dealloc: dealloc,
     gpu.Tcgen05Mma: mma,
     gpu.Tcgen05Commit: commit,

@@ -158,7 +158,12 @@ def _prologue(at: Operation, waits: int, columns: int) -> tuple[SSAValue, SSAVal
     _first(at, 1, make)
     zero = number(at, 0)
     given: dict[str, Attribute] = {"columns": IntegerAttr(columns, i64)}
-    _first(at, WARP_SIZE, lambda inner: insert(inner, gpu_tensor.Tcgen05Alloc, [told, zero], [], given))
+
+    def take(inner: Operation) -> None:
+        insert(inner, gpu_tensor.Tcgen05Alloc, [told, zero], [], given)
+        insert(inner, gpu_tensor.Tcgen05Relinquish)
+
+    _first(at, WARP_SIZE, take)
     insert(at, simt.Barrier)
     return barriers, told
 

@@ -54,8 +54,8 @@ EXCHANGES: tuple[type[Operation], ...] = (
 # Of the hardware's own ops those that a warp issues.
 WARP_OPS: tuple[type[Operation], ...] = (
     gpu_words.LdMatrixWords, gpu_words.StMatrixWords, gpu_words.MmaWords, *gpu_warpgroup.WarpgroupOps,
-    gpu_tensor.Tcgen05Alloc, gpu_tensor.Tcgen05Dealloc, gpu_tensor.Tcgen05Load, gpu_tensor.Tcgen05Store,
-    gpu_tensor.Tcgen05Wait,
+    gpu_tensor.Tcgen05Alloc, gpu_tensor.Tcgen05Relinquish, gpu_tensor.Tcgen05Dealloc, gpu_tensor.Tcgen05Load,
+    gpu_tensor.Tcgen05Store, gpu_tensor.Tcgen05Wait,
 )  # fmt: skip
 # Beside atomics: after these a thread may know what others have done.
 WAITS: tuple[type[Operation], ...] = (

@@ -15,9 +15,16 @@ from xdsl.ir import Block
 
 from tileopt.dialects import tile
 from tileopt.dialects.dtypes import bit_width
+from tileopt.dialects.layout import pow2_ceil
 from tileopt.dialects.target import Atom, Scope, Space, Target
 from tileopt.dialects.tile_types import tile_shape
-from tileopt.passes.schedule.map_tensor_cores import BESIDE_ACCUMULATORS, WARPGROUP, atom_registers
+from tileopt.passes.schedule.map_tensor_cores import (
+    BESIDE_ACCUMULATORS,
+    TENSOR_COLUMNS,
+    WARPGROUP,
+    atom_registers,
+    tensor_columns,
+)
 
 PRODUCER_REGISTERS = 48  # at least: addresses and counters of a few nested loops; with 40, ptxas spills some
 FEWEST_REGISTERS = 40  # of a producer whose consumers' accumulators leave them few: its spills cost one thread's time
@@ -47,6 +54,7 @@ def role_budget(target: Target, warps: int, kernel: tile.Kernel, most: int = MOS
     blocks = 1
     if groups == 1:
         fitting = [n for n in range(2, most + 1) if widest(kernel, target) <= _launched(target, warps, n)]
+        fitting = [n for n in fitting if n * columns(kernel, target) <= TENSOR_COLUMNS]
         small = only_adds(kernel) and not in_tensor_memory(kernel, target)
         room = _accumulators(kernel) if small else target.registers
         blocks = max((n for n in fitting if n == 2 or room <= _launched(target, warps, n)), default=1)
@@ -90,6 +98,14 @@ def fits(target: Target, warps: int, kernel: tile.Kernel) -> bool:
 def in_tensor_memory(kernel: tile.Kernel, target: Target) -> bool:
     """Whether the accumulator of some product lies in tensor memory, of which each thread gets rows."""
     return any(atom.acc_space is Space.TENSOR for atom in _atoms(kernel, target))
+
+
+def columns(kernel: tile.Kernel, target: Target) -> int:
+    """Columns of tensor memory that the accumulators of products take at most."""
+    products = [op for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is not None]
+    mine = [op for op in products if op.atom and target.atom(op.atom.data).acc_space is Space.TENSOR]
+    taken = sum(tensor_columns(*tile_shape(op.acc.type)) for op in mine)
+    return pow2_ceil(taken) if taken else 0
 
 
 def _atoms(kernel: tile.Kernel, target: Target) -> list[Atom]:

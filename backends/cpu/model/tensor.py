@@ -55,6 +55,7 @@ class TensorMemory:
 
         self.cells = np.full((LANES, COLUMNS), 0xA5A5A5A5, np.uint32)
         self.taken: dict[int, int] = {}
+        self.closed = False  # the block takes no more
         self.flying: list[Product] = []
 
     def see(self, barrier: int) -> None:
@@ -95,11 +96,17 @@ def _alloc(threads: list[Thread], asked: Description) -> bool:
     import numpy as np
 
     block, address = threads[0].block, threads[0].operands()[0]
+    if _memory(block).closed:
+        raise asked.error("tensor-memory", "the block has said before that it takes no more columns")
     start = _memory(block).take(int(asked["columns"]))
     if start is None:
         return False
     block.part(address, 4, asked).view(np.uint32)[0] = start
     return True
+
+
+def _relinquish(threads: list[Thread], asked: Description) -> None:
+    _memory(threads[0].block).closed = True
 
 
 def _dealloc(threads: list[Thread], asked: Description) -> None:
@@ -247,6 +254,7 @@ def _pass(threads: list[Thread], asked: Description) -> None:
 
 MODELS = {
     "gpu.tcgen05_alloc": Model(_alloc, "warp", whole=True),
+    "gpu.tcgen05_relinquish": Model(_relinquish, "warp", whole=True),
     "gpu.tcgen05_dealloc": Model(_dealloc, "warp", whole=True),
     "gpu.tcgen05_mma": Model(_mma),
     "gpu.tcgen05_commit": Model(_commit),

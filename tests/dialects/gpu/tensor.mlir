@@ -15,6 +15,9 @@ simt.kernel @tensor(%i: i64, %w: i32, %p: i1) attributes {simt.threads = 128} {
   // CHECK: gpu.tcgen05_alloc %s[%i] {columns = 32 : i64} : !tile.buffer<1xi32>
   // GENERIC: "gpu.tcgen05_alloc"(%s, %i) <{columns = 32 : i64}> : (!tile.buffer<1xi32>, i64) -> ()
   gpu.tcgen05_alloc %s[%i] {columns = 32} : !tile.buffer<1xi32>
+  // CHECK: gpu.tcgen05_relinquish
+  // GENERIC: "gpu.tcgen05_relinquish"() : () -> ()
+  gpu.tcgen05_relinquish
   // CHECK: gpu.tcgen05_mma %w, %a, %b accumulate %p {a_type = "f16", b_type = "f16"} : !tile.buffer<128x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>
   // GENERIC: "gpu.tcgen05_mma"(%w, %p, %a, %b) <{a_type = "f16", b_type = "f16"}> : (i32, i1, !tile.buffer<128x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>, !tile.buffer<16x64xf16, #tile.shared<order = [0, 1], swizzle = [3, 3, 3]>>) -> ()
   gpu.tcgen05_mma %w, %a, %b accumulate %p {a_type = "f16", b_type = "f16"} : !tile.buffer<128x64xf16, #swizzled>, !tile.buffer<16x64xf16, #swizzled>

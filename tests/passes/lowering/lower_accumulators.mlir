@@ -17,6 +17,7 @@
 // CHECK-NEXT:    [[FIRST:%.*]] = arith.cmpi ult, {{.*}}, [[WARP]]
 // CHECK-NEXT:    scf.if [[FIRST]] {
 // CHECK-NEXT:      gpu.tcgen05_alloc [[TOLD]]{{.*}} {columns = 64 : i64}
+// CHECK-NEXT:      gpu.tcgen05_relinquish
 // CHECK-NEXT:    }
 // CHECK-NEXT:    simt.barrier
 // CHECK:         [[BASE:%.*]] = simt.element_load [[TOLD]]
