@@ -25,43 +25,48 @@ from softmax import LOG2E, softmax, softmax_long
 MOST_ERROR = 1e-5
 
 
-@tile.kernel(num_warps=32, num_stages=2)
-def softmax_forward(x: tile.In, out: tile.Out, COLUMNS: tile.Const[int] = 8192):
-    """As `softmax_long`, but read from the first part on both times."""
+def two_passes(x: Any, out: Any, columns: int, backwards: bool, hints: bool) -> None:
+    """What `softmax_long` does, with the second pass in either direction, and with hints for caches or without."""
     row = tile.bid(0)
-    parts = tile.cdiv(x.shape[1], COLUMNS)
-    top = tile.full((1, COLUMNS), -3.0e38, tile.f32)
-    total = tile.zeros((1, COLUMNS), tile.f32)
-    for part in range(parts):
-        values = tile.load(x, (row, part), (1, COLUMNS), padding="-inf")
+    parts = tile.cdiv(x.shape[1], columns)
+    top = tile.full((1, columns), -3.0e38, tile.f32)
+    total = tile.zeros((1, columns), tile.f32)
+    for part in range(parts):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        values = tile.load(x, (row, part), (1, columns), padding="-inf", cache="keep" if hints else None)
         ratio = tile.exp2(-abs(top - values) * LOG2E)
         total = tile.where(values > top, total * ratio + 1.0, total + ratio)
         top = tile.maximum(top, values)
     most = tile.max(top, axis=1, keepdims=True)
     scale = 1.0 / tile.sum(total * tile.exp2((top - most) * LOG2E), axis=1, keepdims=True)
-    for part in range(parts):
-        values = tile.load(x, (row, part), (1, COLUMNS), padding="-inf")
-        tile.store(out, (row, part), tile.exp2((values - most) * LOG2E) * scale)
+    for step in range(parts):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        part = parts - 1 - step if backwards else step
+        values = tile.load(x, (row, part), (1, columns), padding="-inf", cache="streaming" if hints else None)
+        done = tile.exp2((values - most) * LOG2E) * scale
+        tile.store(out, (row, part), done, cache="streaming" if hints else None)
+
+
+@tile.kernel(num_warps=32, num_stages=2)
+def softmax_forward(x: tile.In, out: tile.Out):
+    """Reads from the first part on both times."""
+    two_passes(x, out, 8192, False, False)
+
+
+@tile.kernel(num_warps=32, num_stages=2)
+def softmax_hinted(x: tile.In, out: tile.Out):
+    """Tells caches what is read again, and what is not."""
+    two_passes(x, out, 8192, True, True)
 
 
 @tile.kernel(num_warps=32)
-def softmax_from_memory(x: tile.InOut, out: tile.Out, COLUMNS: tile.Const[int] = 8192):
-    """As `softmax_long`, but of an array that might be written, so that nothing is kept in shared memory."""
-    row = tile.bid(0)
-    parts = tile.cdiv(x.shape[1], COLUMNS)
-    top = tile.full((1, COLUMNS), -3.0e38, tile.f32)
-    total = tile.zeros((1, COLUMNS), tile.f32)
-    for part in range(parts):
-        values = tile.load(x, (row, part), (1, COLUMNS), padding="-inf")
-        ratio = tile.exp2(-abs(top - values) * LOG2E)
-        total = tile.where(values > top, total * ratio + 1.0, total + ratio)
-        top = tile.maximum(top, values)
-    most = tile.max(top, axis=1, keepdims=True)
-    scale = 1.0 / tile.sum(total * tile.exp2((top - most) * LOG2E), axis=1, keepdims=True)
-    for back in range(parts):
-        part = parts - 1 - back
-        values = tile.load(x, (row, part), (1, COLUMNS), padding="-inf")
-        tile.store(out, (row, part), tile.exp2((values - most) * LOG2E) * scale)
+def softmax_from_memory(x: tile.InOut, out: tile.Out):
+    """Of an array that might be written, so that nothing is kept in shared memory: L2 alone is left."""
+    two_passes(x, out, 8192, True, False)
+
+
+@tile.kernel(num_warps=32)
+def softmax_from_memory_hinted(x: tile.InOut, out: tile.Out):
+    """The same with hints."""
+    two_passes(x, out, 8192, True, True)
 
 
 # Name, columns of a tile, hints: the first of each list is what `--only rows` measures.
@@ -98,7 +103,9 @@ def sweep() -> Iterator[Row]:
         }
         if columns > 32768:
             launches["forward"] = lambda: softmax_forward[(count,)](x, out)
+            launches["hinted"] = lambda: softmax_hinted[(count,)](x, out)
             launches["from memory"] = lambda: softmax_from_memory[(count,)](x, out)
+            launches["from memory, hinted"] = lambda: softmax_from_memory_hinted[(count,)](x, out)
         yield measured(f"softmax {count}x{columns}", launches, x, out, torch.softmax(x.double(), -1))
         launches = {
             name: lambda width=width, hints=hints: norm.with_hints(**hints)[(count,)](x, weight, out, 1e-6, width)
