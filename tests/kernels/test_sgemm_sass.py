@@ -105,6 +105,14 @@ def counts(body: list[str]) -> dict[str, int]:
     return {kind: sum(kind in one for one in body) for kind in kinds}
 
 
+def work(name: str) -> str:
+    """What an opcode does, whichever unit does it: the one for integers, or that for products, which does as well."""
+    for same, pattern in (("move", r"MOV|IMAD\.MOV\.U32|IMAD\.U32"), ("add", r"IADD3|VIADD|IMAD\.IADD")):
+        if re.fullmatch(pattern, name):
+            return same
+    return "add with carry" if name in ("IADD3.X", "IMAD.X") else name
+
+
 def opcode(instruction: str) -> str:
     guard, name = re.match(r"(@!?U?P\w+\s+)?(\S+)", instruction).groups()  # type: ignore[union-attr]
     return f"@ {name}" if guard else name
@@ -145,13 +153,16 @@ def test_views_of_fitting_extents(target: str, known: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_tests_in_front_of_a_loop_leave_the_loop_alone(target: str, tmp_path: Path) -> None:
-    """Of any extents, rows and columns are tested before the loop: in it are the same loads, products, tests and
-    branches, in as many instructions; which unit adds up or moves an address is ptxas's to choose."""
+    """Of any extents, rows and columns are tested before the loop: in it are the same instructions, as often; ptxas
+    chooses which unit moves or adds an address, and on sm_80 whether a warp's counter is in a uniform register."""
     views = loops(sass(sgemm_views, target, tmp_path))
     for twin in (views_unchecked, sgemm_unchecked):
         other = loops(sass(twin, target, tmp_path))
         assert [counts(body) for body in views] == [counts(body) for body in other]
-        assert all(abs(len(mine) - len(their)) <= 3 for mine, their in zip(views, other, strict=True))
+        if target == "sm_80":
+            assert all(abs(len(mine) - len(their)) <= 3 for mine, their in zip(views, other, strict=True))
+        else:
+            assert [sorted(map(work, body)) for body in views] == [sorted(map(work, body)) for body in other]
 
 
 def test_tiles_in_shared_memory(tmp_path: Path) -> None:
