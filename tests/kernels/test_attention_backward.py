@@ -71,7 +71,7 @@ def test_gradients(device: Device, rng: np.random.Generator, size: tuple[int, in
     gradients(device, rng, size, dtype, None)
 
 
-@pytest.mark.parametrize("target", ["cpu-check", "model:sm_80", "model:sm_90a"])
+@pytest.mark.parametrize("target", ["cpu-check", "model:sm_80", "model:sm_90a", "model:sm_100a"])
 @pytest.mark.parametrize(("size", "dtype"), [(SIZES[2], F16), (SIZES[4], BF16)], ids=str)
 def test_gradients_as_modelled(
     device: Device, rng: np.random.Generator, size: tuple[int, int, int, bool], dtype: np.dtype, target: str
