@@ -57,7 +57,8 @@ I64 = eq(i64)
 class MmaSync(IRDLOperation):
     """`acc + a @ b` for fragments of an MxK, a KxN and an MxN tile: the atom's `mma.sync` as often as the tile needs.
 
-    The layouts are the atom's, tiled (see `Fragment.tiled`). All lanes of a warp take part.
+    The layouts are the atom's, tiled (see `Fragment.tiled`). All lanes of a warp take part. `scales`: bytes of those of
+    a (an M x `blocks` tile) and of b (`blocks` x N), each for a part of K; operands may then differ in type.
     """
 
     name = "gpu.mma_sync"
@@ -71,19 +72,36 @@ class MmaSync(IRDLOperation):
     layout_a = prop_def(layout_attr("layout_a"))
     layout_b = prop_def(layout_attr("layout_b"))
     layout_acc = prop_def(layout_attr("layout_acc"))
+    scales = var_operand_def(FRAGMENT)
+    blocks = opt_prop_def(integer("blocks"))
+    layout_a_scale = opt_prop_def(layout_attr("layout_a_scale"))
+    layout_b_scale = opt_prop_def(layout_attr("layout_b_scale"))
     result = result_def(FRAGMENT)
     traits = traits_def(MemoryReadEffect())  # keeps its place: all lanes must meet here
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)"
+    assembly_format = (
+        "$a `,` $b `,` $acc (`scaled` $scales^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) "
+        "(`scaled` type($scales)^)? `->` type($result)"
+    )
 
     def verify_(self) -> None:
         m, n, k = self.m.value.data, self.n.value.data, self.k.value.data
         fragment_layout(self.layout_a, (m, k), self.a.type)
         fragment_layout(self.layout_b, (k, n), self.b.type)
         fragment_layout(self.layout_acc, (m, n), self.acc.type)
-        check_product(element_type(self.a.type), element_type(self.b.type), element_type(self.acc.type))
+        if self.scales:
+            self._verify_scales(m, n)
+        else:
+            check_product(element_type(self.a.type), element_type(self.b.type), element_type(self.acc.type))
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
+
+    def _verify_scales(self, m: int, n: int) -> None:
+        if len(self.scales) != 2 or not (self.blocks and self.layout_a_scale and self.layout_b_scale):
+            raise VerifyException("a product with scales has those of a and of b, their layouts, and blocks")
+        blocks = self.blocks.value.data
+        fragment_layout(self.layout_a_scale, (m, blocks), self.scales[0].type)
+        fragment_layout(self.layout_b_scale, (blocks, n), self.scales[1].type)
 
 
 def word_axis(layout: Layout, bits: int) -> int:

@@ -17,7 +17,7 @@ SWIZZLES = (32, 64, 128)
 K_BYTES = 32  # of one instruction's K
 # Element types of operands, by the kind of product that they make. Integers are signless in the IR: a, b say which.
 FLOATS, BYTES, INTEGERS = ("f16", "bf16", "tf32"), ("f8e4m3fn", "f8e5m2"), ("i8", "u8")
-STORED = {"tf32": "f32", "u8": "i8"}
+STORED = {"tf32": "f32", "u8": "i8", "f4e2m1fn": "i8"}
 
 
 def stored(type_: str) -> str:

@@ -76,9 +76,10 @@ class Atom:
     """One tensor-core (or FMA) instruction as a row of data.
 
     `shape` is (m, n, k). `a`, `b`, `acc`: element types' names. `fragments`: layouts of the operands that are in
-    registers, by name "a", "b", "acc". `reference(a, b, acc)` computes one atom with NumPy. `preference`: higher wins
-    among the legal ones. `acc_space`: where the accumulator lies. `k_major`: operands in shared memory lie with K side
-    by side, else either way.
+    registers, by name "a", "b", "acc", "a_scale", "b_scale". `reference(a, b, acc)` computes one atom with NumPy.
+    `preference`: higher wins among the legal ones. `acc_space`: where the accumulator lies. `k_major`: operands in
+    shared memory lie with K side by side, else either way. `scale`: the element type of block scales, which then follow
+    acc; operands of f4e2m1fn are bytes of two values, and so is what k counts.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Atom:
     k_major: bool = False
     fragments: dict[str, Fragment] = field(default_factory=dict)
     preference: int = 0
+    scale: str | None = None
     reference: (
         Callable[
             [np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]],

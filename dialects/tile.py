@@ -76,6 +76,7 @@ from tileopt.dialects.tile_packed import PackedOps
 from tileopt.dialects.tile_packed import Repeat as Repeat
 from tileopt.dialects.tile_packed import Unpack as Unpack
 from tileopt.dialects.tile_scaled import MmaScaled as MmaScaled
+from tileopt.dialects.tile_scaled import check_scaled_product
 from tileopt.dialects.tile_shared import LoadBuffer as LoadBuffer
 from tileopt.dialects.tile_shared import SharedOps
 from tileopt.dialects.tile_shared import StoreBuffer as StoreBuffer
@@ -408,7 +409,8 @@ class Mma(IRDLOperation):
 
     a and b are tiles in registers or, where the atom demands it, buffers in shared memory. `atom` names the
     instruction once `map-tensor-cores` chose one. `precision`: products of f32 may take operands with the 10 bits of
-    mantissa of "tf32". `unsigned`: integers of a and b have no sign.
+    mantissa of "tf32". `unsigned`: integers of a and b have no sign. `scales`, `a_format`, `b_format`: as `mma_scaled`
+    has them, of operands as an instruction takes them: f4e2m1fn in bytes of two values along K.
     """
 
     name = "tile.mma"
@@ -418,10 +420,16 @@ class Mma(IRDLOperation):
     atom = opt_prop_def(string("atom"))
     precision = opt_prop_def(string("precision"))
     unsigned = opt_prop_def(UnitAttr)
+    scales = var_operand_def(TensorType)
+    a_format = opt_prop_def(string("a_format"))
+    b_format = opt_prop_def(string("b_format"))
     result = result_def(TensorType)
     traits = traits_def(NoMemoryEffect())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc) `->` type($result)"
+    assembly_format = (
+        "$a `,` $b `,` $acc (`scaled` $scales^)? attr-dict `:` type($a) `,` type($b) `,` type($acc) "
+        "(`scaled` type($scales)^)? `->` type($result)"
+    )
 
     def verify_(self) -> None:
         a, b, acc = (
@@ -443,6 +451,10 @@ class Mma(IRDLOperation):
             raise VerifyException(f"the product is {a[0]}x{b[1]}, the accumulator {acc[0]}x{acc[1]}")
         if self.acc.type != self.result.type:
             raise VerifyException("accumulator and result differ in type")
+        if self.scales:
+            formats = self.a_format, self.b_format
+            check_scaled_product(formats, self.a.type, self.b.type, [v.type for v in self.scales])
+            return
         check_product(element_type_of(self.a.type), element_type_of(self.b.type), element_type(self.acc.type))
         if self.precision is not None and (self.precision.data != "tf32" or element_type_of(self.a.type) != f32):
             raise VerifyException(f"no product of {element_type_of(self.a.type)} has the precision {self.precision}")

@@ -6,7 +6,9 @@ f8E4M3FN for each 16 of f4e2m1fn (CUDA, "Block scaling for mma.sync").
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E8M0FNUType, TensorType, f32
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E8M0FNUType, StringAttr, TensorType, f32, i8
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tileopt.dialects.checks import check_tile, string
+from tileopt.dialects.checks import check_tile, element_type_of, string
 from tileopt.dialects.dtypes import DTYPES, PACKED, element_type
 from tileopt.dialects.tile_types import tile_shape
 
@@ -28,6 +30,32 @@ from tileopt.dialects.tile_types import tile_shape
 FORMATS: dict[str, Attribute] = {name: (DTYPES | PACKED)[name].ir for name in ("f8e4m3fn", "f8e5m2", "f4e2m1fn")}
 # The type of scales: elements that share one.
 BLOCKS: dict[Attribute, int] = {Float8E8M0FNUType(): 32, Float8E4M3FNType(): 16}
+
+
+def check_scaled_product(
+    formats: tuple[StringAttr | None, StringAttr | None], a: Attribute, b: Attribute, scales: Sequence[Attribute]
+) -> None:
+    """A product that an instruction makes with scales: of f8, or of bytes of two f4e2m1fn each, packed along K."""
+    if len(scales) != 2:
+        raise VerifyException(f"{len(scales)} scales for a product of two operands")
+    values = 1
+    for format, type_ in zip(formats, (a, b), strict=True):
+        if format is None or format.data not in FORMATS:
+            raise VerifyException(f"operands with scales are of {', '.join(FORMATS)}: a_format and b_format say which")
+        packed = format.data == "f4e2m1fn"
+        if element_type_of(type_) != (i8 if packed else FORMATS[format.data]):
+            raise VerifyException(f"{type_} does not hold {format.data}")
+        values = 2 if packed else 1
+    for type_ in scales:
+        check_tile(type_, "a scale")
+    (m, k), n = tile_shape(a), tile_shape(b)[1]
+    elements = [element_type(type_) for type_ in scales]
+    if elements[0] not in BLOCKS or elements[0] != elements[1]:
+        raise VerifyException(f"scales of {elements[0]} and {elements[1]}")
+    block = BLOCKS[elements[0]]
+    blocks = values * k // block
+    if values * k % block or [tile_shape(type_) for type_ in scales] != [(m, blocks), (blocks, n)]:
+        raise VerifyException(f"scales are not one for each {block} elements of K")
 
 
 @irdl_op_definition

@@ -16,7 +16,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from mma_fragments import formulas
+from mma_fragments import SCALED_COLUMN, SCALED_ROW, formulas
 
 Array = np.ndarray[Any, Any]
 
@@ -597,7 +597,53 @@ def _convert(instruction: str, parts: list[str], names: dict[str, Any]) -> list[
     return [np.where(np.isnan(pair), np.uint8(0x7F), out)]
 
 
+SCALE_TYPES = {"ue8m0": ml_dtypes.float8_e8m0fnu, "ue4m3": ml_dtypes.float8_e4m3fn}
+
+
+def _scaled_mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:
+    """With block scales: `d, a, b, c, {scale-a}, {byte, thread}, {scale-b}, {byte, thread}`."""
+    pattern = r"mma\.sync\.aligned\.kind::\w+\.block_scale\.scale_vec::(\d)X\.m16n8k(\d+)\.row\.col\.f32\.(\w+)\.(\w+)"
+    found = re.fullmatch(pattern + r"\.f32\.(\w+)", instruction)
+    assert found is not None and parts[5] == parts[7] == "{0, 0}"
+    blocks, k = int(found[1]), int(found[2])
+    bits = 4 if k == 64 else 8
+    held = formulas(16, 8, k, bits)
+
+    def elements(text: str, kind: str) -> Array:
+        data = np.concatenate([_bytes(names[w]) for w in _list(text)], axis=1)
+        if bits == 4:
+            data = np.stack([data & 15, data >> 4], 2).reshape(len(data), -1)
+        type_ = ml_dtypes.float4_e2m1fn if kind == "e2m1" else PTX_TYPES[kind]
+        return np.ascontiguousarray(data).view(type_).astype(np.float64)
+
+    registers = {"a": elements(parts[1], found[3]), "b": elements(parts[2], found[4])}
+    before = np.stack([names[w] for w in _list(parts[3])], 1)
+    scales = [
+        np.abs(_bytes(names[_list(parts[at])[0]]).view(SCALE_TYPES[found[5]]).astype(np.float64)) for at in (4, 6)
+    ]
+    out = np.zeros_like(before)
+    for first in range(0, block.threads, 32):
+        tiles = {"a": np.zeros((16, k)), "b": np.zeros((k, 8)), "acc": np.zeros((16, 8))}
+        factors = [np.full((16, blocks), np.nan), np.full((8, blocks), np.nan)]
+        for lane in range(32):
+            group, place = lane >> 2, lane % 4
+            for role, values in (*registers.items(), ("acc", before)):
+                for i in range(values.shape[1]):
+                    tiles[role][held[role](i, group, place)] = values[first + lane, i]
+            for factor, where, given in zip(factors, (SCALED_ROW, SCALED_COLUMN), scales, strict=True):
+                if (at := where(group, place)) is not None:
+                    factor[at] = given[first + lane, :blocks]
+        left, right = (np.repeat(f, k // blocks, 1) for f in factors)
+        total = (tiles["acc"] + (tiles["a"] * left) @ (tiles["b"] * right.T)).astype(np.float32)
+        for lane in range(32):
+            for i in range(out.shape[1]):
+                out[first + lane, i] = total[held["acc"](i, lane >> 2, lane % 4)]
+    return [np.ascontiguousarray(out[:, i]).view(np.uint8).reshape(-1, 4) for i in range(out.shape[1])]
+
+
 def _mma(block: Block, instruction: str, parts: list[str], names: dict[str, Any]) -> list[Array]:
+    if ".block_scale." in instruction:
+        return _scaled_mma(block, instruction, parts, names)
     found = re.fullmatch(r"mma\.sync\.aligned\.m(\d+)n(\d+)k(\d+)\.row\.col\.(\w+)\.(\w+)\.(\w+)\.(\w+)", instruction)
     assert found is not None
     m, n, k = (int(x) for x in found.groups()[:3])

@@ -67,6 +67,11 @@ OPERANDS: dict[tuple[str, int], tuple[Formula, Formula]] = {
 }
 
 
+# "Block Scaling", both thread-ids 0: the row (column) whose scales a lane gives, by group and place; None: of none.
+SCALED_ROW: Callable[[int, int], int | None] = lambda g, t: g + 8 * t if t < 2 else None  # noqa: E731
+SCALED_COLUMN: Callable[[int, int], int | None] = lambda g, t: g if t == 0 else None  # noqa: E731
+
+
 def formulas(m: int, n: int, k: int, bits: int) -> dict[str, Formula]:
     """The formulas of a, b and the accumulator, by m, n, k and the bits of an operand's element."""
     a, b = OPERANDS[f"m{m}n{n}k{k}", bits]

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tileopt.backends.llvm import types
 from tileopt.backends.llvm.emitter import Emitter, Handler
 from tileopt.backends.nvidia import turned_bytes
+from tileopt.backends.nvidia.atoms import mma_scaled
 from tileopt.backends.nvidia.atoms.mma_sync import INSTRUCTIONS, MmaInstruction
 from tileopt.backends.nvidia.chunks import registers_of
 from tileopt.backends.nvidia.guards import not_phantom
@@ -119,7 +120,8 @@ def ldmatrix(emitter: Emitter, op: Operation) -> None:
 def mma_sync(emitter: Emitter, op: Operation) -> None:
     assert isinstance(op, gpu.MmaSync)
     atom = target_of(op).atom(op.atom.data)
-    instruction = INSTRUCTIONS.get(atom.name)
+    scaled = mma_scaled.INSTRUCTIONS.get(atom.name) if op.scales else None
+    instruction = scaled.plain if scaled is not None else INSTRUCTIONS.get(atom.name)
     if instruction is None:
         raise TargetError("target/unknown-atom", f"'{atom.name}' is no mma.sync instruction")
     m, n, k = op.m.value.data, op.n.value.data, op.k.value.data
@@ -135,6 +137,7 @@ def mma_sync(emitter: Emitter, op: Operation) -> None:
     rows, columns, depth = (*layouts[2].repeats, layouts[0].repeats[1])
     if layouts[0].repeats[0] != rows or layouts[1].repeats != (depth, columns):
         raise CompileError("gpu/fragment", "the operands of the product are spread over the warps in different ways")
+    scales = None if scaled is None else _Scales.of(emitter, op, scaled)
     # K outermost: products into one accumulator are then far apart, and operands of a step are used together.
     for step, row, column in product(range(depth), range(rows), range(columns)):
         at_a, at_b = (row * depth + step) * instruction.a, (step * columns + column) * instruction.b
@@ -145,6 +148,7 @@ def mma_sync(emitter: Emitter, op: Operation) -> None:
             a[at_a : at_a + instruction.a],
             b[at_b : at_b + instruction.b],
             acc[at_acc : at_acc + instruction.acc],
+            () if scales is None else (scales.a[row * depth + step], scales.b[step * columns + column]),
         )
     out: list[str] = []
     for word in acc:
@@ -152,14 +156,56 @@ def mma_sync(emitter: Emitter, op: Operation) -> None:
     emitter.define(op.result, out)
 
 
-def multiply(emitter: Emitter, instruction: MmaInstruction, a: list[str], b: list[str], acc: list[str]) -> list[str]:
-    """One instruction; its operands are words."""
+@dataclass(frozen=True)
+class _Scales:
+    """A word for each instruction's part of a and of b."""
+
+    a: list[str]
+    b: list[str]
+
+    @staticmethod
+    def of(emitter: Emitter, op: gpu.MmaSync, instruction: mma_scaled.ScaledInstruction) -> _Scales:
+        m, n = op.m.value.data, op.n.value.data
+        assert op.blocks is not None and op.layout_a_scale is not None and op.layout_b_scale is not None
+        blocks = op.blocks.value.data
+        layouts = op.layout_a_scale.over((m, blocks)), op.layout_b_scale.over((blocks, n))
+        fragments = mma_scaled.scale_fragments(instruction.blocks)
+        found: list[list[str]] = []
+        for value, layout, axis, fragment in zip(op.scales, layouts, (1, 0), fragments, strict=True):
+            if (layout.regs, layout.lanes) != (fragment.regs, fragment.lanes):
+                raise CompileError("gpu/fragment", "the layout of a scale is not that of its instruction")
+            registers = _without_phantoms(emitter, value, layout, axis)
+            count = instruction.blocks
+            groups = [registers[at : at + count] for at in range(0, len(registers), count)]
+            found.append([_word(emitter, group) for group in groups])
+        return _Scales(*found)
+
+
+def _word(emitter: Emitter, bytes_: list[str]) -> str:
+    """Bytes as a word, lowest first; those that are not given are zero."""
+    word = emitter.assign(f"zext i8 {bytes_[0]} to i32")
+    for place, byte in enumerate(bytes_[1:], 1):
+        wide = emitter.assign(f"zext i8 {byte} to i32")
+        word = emitter.assign(f"or i32 {word}, {emitter.assign(f'shl i32 {wide}, {8 * place}')}")
+    return word
+
+
+def multiply(
+    emitter: Emitter,
+    instruction: MmaInstruction,
+    a: list[str],
+    b: list[str],
+    acc: list[str],
+    scales: tuple[str, ...] = (),
+) -> list[str]:
+    """One instruction; its operands are words. Of words of scales, those of the first lanes count, from byte 0 on."""
     statement = Statement()
     results = [statement.output(instruction.acc_word) for _ in acc]
     operands = [[statement.word(instruction.word, w) for w in words] for words in (a, b)]
     operands.append([statement.word(instruction.acc_word, w) for w in acc])
     lists = ", ".join("{" + ", ".join(names) + "}" for names in (results, *operands))
-    return statement.emit(emitter, f"{instruction.ptx} {lists};", CONVERGENT)
+    chosen = "".join(f", {{{statement.word('i32', scale)}}}, {{0, 0}}" for scale in scales)
+    return statement.emit(emitter, f"{instruction.ptx} {lists}{chosen};", CONVERGENT)
 
 
 def pack_all(emitter: Emitter, element: str, registers: tuple[str, ...] | list[str], packed: int) -> list[str]:
@@ -182,6 +228,12 @@ def _operand_words(
     emitter: Emitter, value: SSAValue, layout: Layout, axis: int, instruction: MmaInstruction
 ) -> list[str]:
     """The words of an operand; elements beyond the tile's extent along K (`axis`) count as zero."""
+    registers = _without_phantoms(emitter, value, layout, axis)
+    return operand_words(emitter, emitter.element(value.type), registers, instruction.packed)
+
+
+def _without_phantoms(emitter: Emitter, value: SSAValue, layout: Layout, axis: int) -> list[str]:
+    """The registers of a fragment, zero beyond the tile's extent along an axis."""
     element = emitter.element(value.type)
     registers = list(registers_of(emitter.fragment(value)))
     nothing = types.constant_text(0, element_type(value.type)) if types.is_float(element) else "0"
@@ -192,7 +244,7 @@ def _operand_words(
         elif condition is not None:
             kept = f"{element} {registers[register]}, {element} {nothing}"
             registers[register] = emitter.assign(f"select i1 {condition}, {kept}")
-    return operand_words(emitter, element, registers, instruction.packed)
+    return registers
 
 
 HANDLERS: dict[type[Operation], Handler] = {gpu.LdMatrix: ldmatrix, gpu.MmaSync: mma_sync}

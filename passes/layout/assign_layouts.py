@@ -225,6 +225,8 @@ class _Assigner:
         for operand, layout in ((op.a, layouts.a), (op.b, layouts.b)):
             if layout is not None and isinstance(operand.type, TensorType) and self.comes_staged(operand):
                 self.choose(operand, layout)
+        for scale, layout in zip(op.scales, layouts.scales, strict=True):
+            self.choose(scale, layout)
 
     def comes_staged(self, value: SSAValue) -> bool:
         """Whether a tile, or one that it is made of element by element, is read from shared memory."""
@@ -402,7 +404,7 @@ class _Assigner:
         """(operand index, layout) for operands that the op needs in a layout of its own choice."""
         if isinstance(op, tile.Mma):
             layouts = self.product(op)
-            found = [(0, layouts.a), (1, layouts.b), (2, layouts.acc)]
+            found = [(0, layouts.a), (1, layouts.b), (2, layouts.acc), *enumerate(layouts.scales, 3)]
             return [
                 (i, layout) for i, layout in found if layout is not None and isinstance(op.operands[i].type, TensorType)
             ]

@@ -27,6 +27,7 @@ class ProductLayouts:
     acc: Layout
     a: Layout | None
     b: Layout | None
+    scales: tuple[Layout, ...] = ()
 
 
 def product_layouts(
@@ -62,7 +63,19 @@ def product_layouts(
     if across_rows and a is not None and atom.scope is Scope.WARPGROUP:
         size = DTYPES[stored(atom.a)].bits // 8
         acc, a = across(acc, size), across(a, size)
-    return ProductLayouts(acc, a, b)
+    return ProductLayouts(acc, a, b, _scales(atom, m, n, k, axes))
+
+
+def _scales(atom: Atom, m: int, n: int, k: int, axes: list[int | None]) -> tuple[Layout, ...]:
+    """Layouts of the scales of a and b, for rows and columns as those have them."""
+    if atom.scale is None:
+        return ()
+    a, b = atom.fragments["a_scale"], atom.fragments["b_scale"]
+    blocks = k * a.shape[1] // atom.shape[2]
+    return (
+        a.tiled((m, blocks), [0 if axis == 0 else None for axis in axes]),
+        b.tiled((blocks, n), [1 if axis == 1 else None for axis in axes]),
+    )
 
 
 def _warp_axes(m: int, n: int, atom: tuple[int, int, int], bits: int, rows_first: bool) -> list[int | None]:

@@ -283,6 +283,11 @@ def lower_mma(state: Lowering, op: Operation) -> None:
             "layout_b": LayoutAttr.of(layout_of(op.b.type)),
             "layout_acc": LayoutAttr.of(acc),
         }
+        if op.scales:
+            operands += [state.value(v) for v in op.scales]
+            properties["blocks"] = IntegerAttr(tile_shape(op.scales[0].type)[1], i64)
+            for name, scale in zip(("layout_a_scale", "layout_b_scale"), op.scales, strict=True):
+                properties[name] = LayoutAttr.of(layout_of(scale.type))
         new = state.emit(gpu.MmaSync, operands, [result], properties)
     state.map(op.result, new.results[0])
 

@@ -44,6 +44,8 @@ TENSOR_FRAGMENT = 128
 def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
     """The target's atoms for a product, best first. The IR's integers are signless, so the product says whether its own
     are. Atoms that read operands as a narrower type than theirs need the `precision` of that name."""
+    if op.scales:
+        return scaled_atoms(target, op.a_format, op.b_format, tile.element_type_of(op.scales[0].type))
     precision = None if op.precision is None else op.precision.data
     a, b, acc = (tile.element_type_of(v.type) for v in (op.a, op.b, op.acc))
 
@@ -52,8 +54,18 @@ def legal_atoms(target: Target, op: tile.Mma) -> list[Atom]:
             return False
         return not isinstance(type_, IntegerType) or (DTYPES[name].kind == "u") is (op.unsigned is not None)
 
-    found = [x for x in target.atoms if fits(x.a, a) and fits(x.b, b) and DTYPES[x.acc].ir == acc]
+    plain = [x for x in target.atoms if x.scale is None]
+    found = [x for x in plain if fits(x.a, a) and fits(x.b, b) and DTYPES[x.acc].ir == acc]
     return sorted(found, key=lambda x: (-x.preference, -prod(x.shape)))
+
+
+def scaled_atoms(target: Target, a: StringAttr | None, b: StringAttr | None, scale: Attribute) -> list[Atom]:
+    """The target's atoms for operands of these formats with scales of this type."""
+    return [
+        x
+        for x in target.atoms
+        if x.scale is not None and DTYPES[x.scale].ir == scale and a and b and (x.a, x.b) == (a.data, b.data)
+    ]
 
 
 def fits_extents(atom: Atom, m: int, n: int, k: int, n_major: bool = True) -> bool:

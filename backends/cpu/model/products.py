@@ -10,6 +10,7 @@ from tileopt.backends.cpu.model.machine import Model
 from tileopt.backends.cpu.model.state import Block, Description, Thread
 from tileopt.backends.cpu.reference import matrices
 from tileopt.backends.cpu.reference.shared_operands import layout_of, matrix
+from tileopt.backends.nvidia.atoms.mma_scaled import MMA_SCALED
 from tileopt.backends.nvidia.atoms.mma_sync import MMA_SYNC
 from tileopt.backends.nvidia.atoms.wgmma import WGMMA
 from tileopt.dialects.dtypes import DTYPES
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROW_BYTES = 16
-REFERENCES = {atom.name: atom.reference for atom in (*MMA_SYNC, *WGMMA)}
+REFERENCES = {atom.name: atom.reference for atom in (*MMA_SYNC, *MMA_SCALED, *WGMMA)}
 
 
 def ordered(threads: list[Thread]) -> list[Thread]:
@@ -166,7 +167,10 @@ def _mma_fragments(threads: list[Thread], asked: Description) -> None:
     given, m, n, k = words(lanes), int(asked["m"]), int(asked["n"]), int(asked["k"])
     parts: list[Array] = []
     at, places = 0, fragment(lanes, asked["layout_acc"], (m, n))
-    shapes = (("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n)))
+    shapes = [("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n))]
+    if asked["blocks"] is not None:
+        blocks = int(asked["blocks"])
+        shapes += [("layout_a_scale", (m, blocks)), ("layout_b_scale", (blocks, n))]
     for (name, shape), (element, count) in zip(shapes, asked["fragments"], strict=False):
         values = element_words(given[:, at : at + count], element)
         parts.append(_spread(values, fragment(lanes, asked[name], shape), shape))

@@ -38,3 +38,13 @@ simt.kernel @product(%x: !tile.view<?x?xf16, shared>, %i: i64, %z: f32) {
   %d = gpu.mma_sync %a, %b, %c {atom = "mma.m16n8k16.f16", m = 16, n = 16, k = 16, layout_a = #a, layout_b = #b, layout_acc = #acc} : vector<8xf16>, vector<8xf16>, vector<8xf32> -> vector<8xf32>
   simt.return
 }
+
+// A byte of scales for each block of K, in the lanes of a row of a and of a column of b.
+// CHECK-LABEL: simt.kernel @block_scales
+simt.kernel @block_scales() {
+  %a, %b, %c, %s, %t = "test.op"() : () -> (vector<16xi8>, vector<8xi8>, vector<4xf32>, vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU>)
+  // CHECK: %d = gpu.mma_sync %a, %b, %c scaled %s, %t {{.*}} blocks = 2 : i64, layout_a_scale = #tile.layout<{{.*}}>, layout_b_scale = #tile.layout<{{.*}}>} : vector<16xi8>, vector<8xi8>, vector<4xf32> scaled vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> -> vector<4xf32>
+  // GENERIC: %d = "gpu.mma_sync"(%a, %b, %c, %s, %t) <{{.*}}> : (vector<16xi8>, vector<8xi8>, vector<4xf32>, vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU>) -> vector<4xf32>
+  %d = gpu.mma_sync %a, %b, %c scaled %s, %t {atom = "mma_mxf4_m16n8k64_f4e2m1fn_f8e8m0fnu", m = 16, n = 8, k = 32, layout_a = #tile.layout<regs = [[0, 1], [0, 2], [8, 0], [0, 16]], lanes = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b = #tile.layout<regs = [[1, 0], [2, 0], [16, 0]], lanes = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]], warps = []>, layout_acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>, blocks = 2, layout_a_scale = #tile.layout<regs = [[0, 1]], lanes = [[8, 0], [0, 0], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b_scale = #tile.layout<regs = [[1, 0]], lanes = [[0, 0], [0, 0], [0, 1], [0, 2], [0, 4]], warps = []>} : vector<16xi8>, vector<8xi8>, vector<4xf32> scaled vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> -> vector<4xf32>
+  simt.return
+}

@@ -120,3 +120,15 @@ gpu.cp_async %v[%i, %i], %x {layout = #tile.layout<regs = [], lanes = [[1], [2],
 
 // expected-error@+1 {{pending counts groups, it is not -1}}
 gpu.cp_async_wait {pending = -1}
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (vector<16xi8>, vector<8xi8>, vector<4xf32>, vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU>)
+// expected-error@+1 {{a product with scales has those of a and of b, their layouts, and blocks}}
+%d = gpu.mma_sync %a, %b, %c scaled %s, %t {atom = "mma_mxf4_m16n8k64_f4e2m1fn_f8e8m0fnu", m = 16, n = 8, k = 32, layout_a = #tile.layout<regs = [[0, 1], [0, 2], [8, 0], [0, 16]], lanes = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b = #tile.layout<regs = [[1, 0], [2, 0], [16, 0]], lanes = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]], warps = []>, layout_acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>, layout_a_scale = #tile.layout<regs = [[0, 1]], lanes = [[8, 0], [0, 0], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b_scale = #tile.layout<regs = [[1, 0]], lanes = [[0, 0], [0, 0], [0, 1], [0, 2], [0, 4]], warps = []>} : vector<16xi8>, vector<8xi8>, vector<4xf32> scaled vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> -> vector<4xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (vector<16xi8>, vector<8xi8>, vector<4xf32>, vector<2xf8E8M0FNU>, vector<1xf8E8M0FNU>)
+// expected-error@+1 {{the layout has 2 registers, the fragment is vector<1xf8E8M0FNU>}}
+%d = gpu.mma_sync %a, %b, %c scaled %s, %t {atom = "mma_mxf4_m16n8k64_f4e2m1fn_f8e8m0fnu", m = 16, n = 8, k = 32, layout_a = #tile.layout<regs = [[0, 1], [0, 2], [8, 0], [0, 16]], lanes = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b = #tile.layout<regs = [[1, 0], [2, 0], [16, 0]], lanes = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]], warps = []>, layout_acc = #tile.layout<regs = [[0, 1], [8, 0]], lanes = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warps = []>, blocks = 2, layout_a_scale = #tile.layout<regs = [[0, 1]], lanes = [[8, 0], [0, 0], [1, 0], [2, 0], [4, 0]], warps = []>, layout_b_scale = #tile.layout<regs = [[1, 0]], lanes = [[0, 0], [0, 0], [0, 1], [0, 2], [0, 4]], warps = []>} : vector<16xi8>, vector<8xi8>, vector<4xf32> scaled vector<2xf8E8M0FNU>, vector<1xf8E8M0FNU> -> vector<4xf32>

@@ -59,3 +59,17 @@ tile.kernel @from_shared_memory(%s: i8, %z: i32) {
   %u = tile.unstage %v : !tile.buffer<1x32x16xi8> -> tensor<1x32x16xi8>
   tile.return
 }
+
+// With scales, of operands as an instruction takes them: f4e2m1fn in bytes of two values.
+// CHECK-LABEL: tile.kernel @scaled
+tile.kernel @scaled() {
+  %a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xi8>, tensor<32x8xi8>, tensor<16x8xf32>, tensor<16x2xf8E8M0FNU>, tensor<2x8xf8E8M0FNU>)
+  // CHECK: %d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f4e2m1fn", b_format = "f4e2m1fn"} : tensor<16x32xi8>, tensor<32x8xi8>, tensor<16x8xf32> scaled tensor<16x2xf8E8M0FNU>, tensor<2x8xf8E8M0FNU> -> tensor<16x8xf32>
+  // GENERIC: %d = "tile.mma"(%a, %b, %c, %s, %t) <{a_format = "f4e2m1fn", b_format = "f4e2m1fn"}> : (tensor<16x32xi8>, tensor<32x8xi8>, tensor<16x8xf32>, tensor<16x2xf8E8M0FNU>, tensor<2x8xf8E8M0FNU>) -> tensor<16x8xf32>
+  %d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f4e2m1fn", b_format = "f4e2m1fn"} : tensor<16x32xi8>, tensor<32x8xi8>, tensor<16x8xf32> scaled tensor<16x2xf8E8M0FNU>, tensor<2x8xf8E8M0FNU> -> tensor<16x8xf32>
+  %x, %y = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E5M2>)
+  %u, %v = "test.op"() : () -> (tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+  // CHECK: tile.mma %x, %y, %d scaled %u, %v {a_format = "f8e4m3fn", b_format = "f8e5m2"}
+  %e = tile.mma %x, %y, %d scaled %u, %v {a_format = "f8e4m3fn", b_format = "f8e5m2"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E5M2>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU> -> tensor<16x8xf32>
+  tile.return
+}

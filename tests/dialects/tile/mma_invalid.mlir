@@ -113,3 +113,39 @@
 %a, %b, %c = "test.op"() : () -> (tensor<8x8xf16>, tensor<8x8xf16>, tensor<8x8xf32>)
 // expected-error@+1 {{no product of f16 has the precision "tf32"}}
 %d = tile.mma %a, %b, %c {precision = "tf32"} : tensor<8x8xf16>, tensor<8x8xf16>, tensor<8x8xf32> -> tensor<8x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+// expected-error@+1 {{1 scales for a product of two operands}}
+%d = tile.mma %a, %b, %c scaled %s {a_format = "f8e4m3fn", b_format = "f8e4m3fn"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU> -> tensor<16x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+// expected-error@+1 {{operands with scales are of f8e4m3fn, f8e5m2, f4e2m1fn: a_format and b_format say which}}
+%d = tile.mma %a, %b, %c scaled %s, %t {a_format = "bf16", b_format = "f8e4m3fn"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU> -> tensor<16x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+// expected-error@+1 {{tensor<32x8xf8E4M3FN> does not hold f8e5m2}}
+%d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f8e4m3fn", b_format = "f8e5m2"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU> -> tensor<16x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E4M3FN>)
+// expected-error@+1 {{scales of f8E8M0FNU and f8E4M3FN}}
+%d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f8e4m3fn", b_format = "f8e4m3fn"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E4M3FN> -> tensor<16x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x2xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+// expected-error@+1 {{scales are not one for each 32 elements of K}}
+%d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f8e4m3fn", b_format = "f8e4m3fn"} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x2xf8E8M0FNU>, tensor<1x8xf8E8M0FNU> -> tensor<16x8xf32>
+
+// -----
+
+%a, %b, %c, %s, %t = "test.op"() : () -> (tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32>, tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>)
+// expected-error@+1 {{b_format is a string}}
+%d = tile.mma %a, %b, %c scaled %s, %t {a_format = "f8e4m3fn", b_format = 1 : i64} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN>, tensor<16x8xf32> scaled tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU> -> tensor<16x8xf32>
