@@ -298,7 +298,8 @@ def mma_scaled(a: Tile, a_scale: Tile, b: Tile, b_scale: Tile, acc: Tile | None 
 
     a of (M, K), b of (K, N), acc of (M, N) and f32, by default zeros; a_scale of (M, K / block), b_scale of
     (K / block, N). mxfp8 and mxfp4: a and b of f8e4m3fn, f8e5m2 or f4e2m1fn, in any mix, scales of f8e8m0fnu for blocks
-    of 32. nvfp4: a and b of f4e2m1fn, scales of f8e4m3fn, whose sign does not count, for blocks of 16. Operands of f4e2m1fn come from `unpack`.
+    of 32. nvfp4: a and b of f4e2m1fn, scales of f8e4m3fn, whose sign does not count, for blocks of 16. Operands of
+    f4e2m1fn come from `unpack`.
     Errors: `type/mma-operand`, `type/mma-scale`, `type/mma-accumulator`, `type/shape`.
     """
     raise NotImplementedError
