@@ -168,8 +168,8 @@ def _mma_fragments(threads: list[Thread], asked: Description) -> None:
     parts: list[Array] = []
     at, places = 0, fragment(lanes, asked["layout_acc"], (m, n))
     shapes = [("layout_a", (m, k)), ("layout_b", (k, n)), ("layout_acc", (m, n))]
-    if asked["blocks"] is not None:
-        blocks = int(asked["blocks"])
+    blocks = asked.get("blocks")
+    if blocks is not None:
         shapes += [("layout_a_scale", (m, blocks)), ("layout_b_scale", (blocks, n))]
     for (name, shape), (element, count) in zip(shapes, asked["fragments"], strict=False):
         values = element_words(given[:, at : at + count], element)
