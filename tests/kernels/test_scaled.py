@@ -14,7 +14,8 @@ import tileopt
 from tileopt import tile
 
 E8M0, E4M3 = np.dtype(ml_dtypes.float8_e8m0fnu), np.dtype(ml_dtypes.float8_e4m3fn)
-TARGETS = ["cpu", "cpu-check", "model:sm_75", "model:sm_80", "model:sm_89", "model:sm_90a", "model:sm_100a", "model:sm_120a"]
+GPUS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+TARGETS = ["cpu", "cpu-check", *(f"model:{name}" for name in GPUS)]
 MIXES = [("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e4m3", "e2m1"), ("e2m1", "e5m2")]
 # Every mix on the CPU, two of them on each GPU.
 CASES = [("cpu", mix) for mix in MIXES]

@@ -26,7 +26,7 @@ NUMPY = {
     "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2, "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
     "f4e2m1fn": np.uint8,
 }  # fmt: skip
-ROLES = ("a", "b", "acc", "a_scale", "b_scale")
+ROLES: tuple[str, ...] = ("a", "b", "acc", "a_scale", "b_scale")
 
 
 @pytest.mark.parametrize("atom", MMA_SCALED, ids=lambda a: a.name)
