@@ -21,6 +21,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import tileopt
 from benchmarks import triton_kernels
 from benchmarks.attention_backward import attention_gradients
+from benchmarks.few_rows import products_of_few_rows
 from benchmarks.measure import Launch, Row, interleaved
 from benchmarks.rows import sweep
 from benchmarks.sgemm import sgemms
@@ -170,8 +171,7 @@ def others(quick: bool) -> Iterator[Row]:
     """Products of other forms and shapes: both operands transposed, few rows, odd sizes."""
     for form in ("TN", "TT"):
         yield product(torch.bfloat16, form, 4096, 4096, 4096)
-    for m in (1, 16, 64, 128):
-        yield product(torch.bfloat16, "NT", m, 8192, 8192, (64, 64, 128))
+    yield from products_of_few_rows(finish)
     for n in (512, 1024):
         yield product(torch.bfloat16, "NN", n, n, n, (64, 64 * n // 512, 64))
     for m, n, k in ((4095, 4095, 4095), (4097, 4097, 4097), (1000, 3000, 5000)):
@@ -217,6 +217,7 @@ def types(quick: bool) -> Iterator[Row]:
         grid = (tileopt.cdiv(n, bm), tileopt.cdiv(n, bn))
         for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
             a, b = fresh(n, n, dtype=dtype), fresh(n, n, dtype=dtype).t()
+            other = torch.empty((n, n), dtype=torch.bfloat16, device="cuda")
             out, one = torch.full((n, n), math.nan, dtype=torch.bfloat16, device="cuda"), torch.ones((), device="cuda")
             # cuBLAS multiplies no two matrices of e5m2: b is of e4m3 for it.
             right = fresh(n, n, dtype=torch.float8_e4m3fn).t()
@@ -226,6 +227,14 @@ def types(quick: bool) -> Iterator[Row]:
             }
             reference = a.double() @ b.double()
             yield finish(Row(f"{str(dtype)[6:]} product NT {n}", "TFLOP/s"), 2.0 * n**3, rivals, out, reference)
+            # cuBLAS has none with N side by side: its rate is that of NT.
+            beside = fresh(n, n, dtype=dtype)
+            tall = (tileopt.cdiv(n, bn), tileopt.cdiv(n, bm))
+            rivals["tileopt"] = lambda: matmul[tall](a, beside, out, BM=bn, BN=bm, BK=bk)
+            rivals["128x256"] = lambda: matmul[grid](a, beside, other, BM=bm, BN=bn, BK=bk)
+            out.fill_(math.nan)
+            reference = a.double() @ beside.double()
+            yield finish(Row(f"{str(dtype)[6:]} product NN {n}", "TFLOP/s"), 2.0 * n**3, rivals, out, reference)
         x, y = (torch.randint(-128, 128, (n, n), device="cuda").to(torch.int8) for _ in range(2))
         y = y.t()
         total, theirs = (torch.full((n, n), 77, dtype=torch.int32, device="cuda") for _ in range(2))
@@ -234,8 +243,13 @@ def types(quick: bool) -> Iterator[Row]:
             "cuBLAS": lambda: torch._int_mm(x, y, out=theirs),
         }
         yield finish(Row(f"int8 product NT {n}", "TOP/s"), 2.0 * n**3, rivals, total, x.double() @ y.double())
+        z, tall = torch.randint(-128, 128, (n, n), device="cuda").to(torch.int8), (grid[0] // 2, grid[1] * 2)
+        rivals["tileopt"] = lambda: int_matmul[tall](x, z, total, BM=bn, BN=bm, BK=bk)
+        rivals["cuBLAS"] = lambda: torch._int_mm(x, z, out=theirs)
+        total.fill_(77)
+        yield finish(Row(f"int8 product NN {n}", "TOP/s"), 2.0 * n**3, rivals, total, x.double() @ z.double())
         for form in ("NN", "NT"):
-            yield wide(torch.float32, form, n, (128, 256, 32) if form == "NT" else (128, 128, 32))
+            yield wide(torch.float32, form, n, (128, 256, 32) if form == "NT" else (256, 128, 32))
             yield wide(torch.float64, form, n, (128, 128, 32))
 
 
@@ -250,6 +264,10 @@ def wide(dtype: torch.dtype, form: str, n: int, tiles: tuple[int, int, int]) -> 
         "tileopt": lambda: wide_matmul[grid](a, b, out, *tiles),
         "cuBLAS": lambda: torch.mm(a, b, out=theirs),
     }
+    if dtype is torch.float32 and form == "NN":
+        spare = torch.empty_like(a)
+        wide_grid = (tileopt.cdiv(n, 128), tileopt.cdiv(n, 256))
+        rivals["128x256"] = lambda: wide_matmul[wide_grid](a, b, spare, 128, 256, 32)
     if dtype is torch.float64:  # other forms of ours: half as deep, and with half the share of a warp
         other = torch.empty_like(a)
         rivals["16 deep"] = lambda: wide_matmul[grid](a, b, other, *tiles[:2], 16)

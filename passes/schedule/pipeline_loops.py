@@ -32,6 +32,7 @@ from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Feature, Target, target_of
 from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
 from tileopt.passes.intervals import Order as TextOrder
+from tileopt.passes.layout.bound_registers import OCCUPANCY
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, store_bytes
 from tileopt.passes.loops import Loop, body_of
@@ -43,6 +44,7 @@ from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
 from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
 from tileopt.passes.schedule.ride_along import buffer_of, may_ride, ride
 from tileopt.passes.schedule.role_budget import (
+    MOST_BLOCKS,
     SLOTS_OF_MANY,
     fits,
     in_tensor_memory,
@@ -116,9 +118,11 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
         return False
     each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
     others = RESERVED_BYTES + _outside(kernel, found, target) + store_bytes(kernel, target)
-    budget = role_budget(target, count, kernel)
+    budget = role_budget(target, count, kernel, kernel.integer(OCCUPANCY) or MOST_BLOCKS)
     if budget.blocks > 2 and shared_room(target, budget) - others < SLOTS_OF_MANY * each:
         budget = role_budget(target, count, kernel, 2)
+    if budget.blocks > 1 and shared_room(target, budget) - others < 2 * each:
+        budget = role_budget(target, count, kernel, 1)  # alone, a block has all of the memory
     room = shared_room(target, budget) - others
     if room // 2 < each:
         return False

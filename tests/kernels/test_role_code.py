@@ -17,6 +17,7 @@ from python_kernels import kernel
 from role_programs import HEADS, WIDE, Tile, attention, flash, gemm, matmul, top
 from sass import disassembled, loops
 
+import tileopt
 from tileopt.dialects.kernel import PERSISTENT
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
@@ -160,3 +161,16 @@ def test_attention_backward(kernel: Any, bm: int, bn: int, d: int, causal: bool,
     assert found and not any(word in ("LDL", "STL", "R2UR") for loop in found for word in loop)
     copied = set(re.findall(r"pipe.copy %(\w+)", compiled.ir("layout")))
     assert copied == {"q", "k", "v", "dout"} | ({"lse", "delta"} if kernel is key_gradients else set())
+
+
+@pytest.mark.parametrize(
+    ("tile", "hint", "blocks"), [((64, 128, 128), None, 1), ((64, 64, 64), 1, 1), ((64, 64, 64), 2, 2)], ids=str
+)
+def test_blocks_of_a_multiprocessor(tile: Tile, hint: int | None, blocks: int) -> None:
+    """One alone, where two have no memory for two slots each, or where the hint says so."""
+    bm, bn, bk = tile
+    hinted = tileopt.tile.kernel(occupancy=hint)(product_nt.function) if hint else product_nt
+    compiled = hinted.compile("sm_90a", a=WIDE, b=WIDE, out="f32[?:16, ?:16]", BM=bm, BN=bn, BK=bk)
+    assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
+    assert compiled.report["persistent"] == blocks
+    assert all(channel["stages"] >= 2 for channel in compiled.report["channels"])
