@@ -175,7 +175,7 @@ def _accesses(buffer: _Buffer) -> list[dict[str, Any]]:
             continue
         operand = op.source if isinstance(op, gpu.LdMatrix | simt.SharedLoad) else op.target
         type_ = operand.type
-        if (type(op), op.layout) in seen or not isinstance(type_, BufferType) or type_ != buffer.type:
+        if (type(op), op.layout) in seen or not isinstance(type_, BufferType) or not _is_whole(type_, buffer.type):
             continue
         seen.add((type(op), op.layout))
         cost = _cost(op, type_)
@@ -184,6 +184,11 @@ def _accesses(buffer: _Buffer) -> list[dict[str, Any]]:
         key = (_unit(op), cost.actual, cost.ideal, line)
         found[key] = {"by": key[0], "line": line, "wavefronts": cost.actual, "conflicts": cost.excess}
     return list(found.values())
+
+
+def _is_whole(type_: BufferType, buffer: BufferType) -> bool:
+    """Whether a type is that of the buffer, or of the same seen with its axes in another order."""
+    return type_.element_type == buffer.element_type and sorted(type_.get_shape()) == sorted(buffer.get_shape())
 
 
 def _cost(op: gpu.CpAsync | gpu.LdMatrix | simt.SharedStore | simt.SharedLoad, type_: BufferType) -> Wavefronts:

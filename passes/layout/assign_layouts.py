@@ -227,6 +227,21 @@ class _Assigner:
                 self.choose(operand, layout)
         for scale, layout in zip(op.scales, layouts.scales, strict=True):
             self.choose(scale, layout)
+        self.pin_turned(op)
+
+    def pin_turned(self, op: tile.Mma) -> None:
+        """A right operand that is turned on its way is read as a left one would be, across its rows."""
+        assert op.atom is not None
+        atom, view = self.target.atom(op.atom.data), op.b.owner
+        if atom.scope is not Scope.WARPGROUP or not isinstance(view, tile.TransposeBuffer):
+            return
+        turned = view.source.owner.source.owner if isinstance(view.source.owner, tile.Stage) else None
+        if isinstance(turned, tile.Transpose) and isinstance(turned.source.owner, tile.Unstage):
+            k, n = tile_shape(op.b.type)
+            if n % (16 * self.num_warps) == 0 and self.fastest(turned.source.owner.source) == 1:
+                layout = product_layouts(atom, n, n, k, self.num_warps, False, across_rows=True).a
+                assert layout is not None
+                self.choose(turned.result, layout)
 
     def comes_staged(self, value: SSAValue) -> bool:
         """Whether a tile, or one that it is made of element by element, is read from shared memory."""

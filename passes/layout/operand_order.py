@@ -31,16 +31,22 @@ def fastest_axis(value: SSAValue) -> int | None:
     return len(tile_shape(value.type)) - 1
 
 
-def fits_order(op: tile.Mma, atom: Atom, *, swapped: bool = False) -> bool:
+def fits_order(op: tile.Mma, atom: Atom, *, swapped: bool = False, turned: bool = False) -> bool:
     """Whether the operands that the atom reads from shared memory lie there as it can read them; `swapped`: of the
-    product of b^T and a^T. A left operand in registers may lie anyhow."""
+    product of b^T and a^T. A left operand in registers may lie anyhow, and a right one that is `turned` on its way."""
     if not atom.k_major:
         return True
-    right, k_axis = (op.a, 1) if swapped else (op.b, 0)
-    return fastest_axis(right) == k_axis and ("a" in atom.fragments or left_lies(op, swapped=swapped))
+    in_order = turned or right_lies(op, swapped=swapped)
+    return in_order and ("a" in atom.fragments or left_lies(op, swapped=swapped))
 
 
 def left_lies(op: tile.Mma, *, swapped: bool = False) -> bool:
     """Whether the left operand has K side by side in shared memory."""
     left, k_axis = (op.b, 0) if swapped else (op.a, 1)
     return fastest_axis(left) == k_axis
+
+
+def right_lies(op: tile.Mma, *, swapped: bool = False) -> bool:
+    """Whether the right operand has K side by side in shared memory."""
+    right, k_axis = (op.a, 1) if swapped else (op.b, 0)
+    return fastest_axis(right) == k_axis

@@ -90,9 +90,14 @@ def copied_in_bulk(stream: Stream, target: Target) -> bool:
 
 
 def _reads_for_unit(op: Operation, target: Target) -> bool:
-    """Whether threads read a tile only to hand it to such a unit: their layout fits any tile of the copy engine."""
+    """Whether threads read a tile only to hand it to such a unit, or to turn it for one: their layout fits any tile of
+    the copy engine."""
+    if isinstance(op, tile.Transpose):
+        return all(isinstance(use.operation, tile.Stage) for use in op.result.uses)
     return isinstance(op, tile.Unstage) and all(
-        _reads_past_threads(use.operation, target) and use.index == 0 for use in op.result.uses
+        (_reads_past_threads(use.operation, target) and use.index == 0)
+        or (isinstance(use.operation, tile.Transpose) and _reads_for_unit(use.operation, target))
+        for use in op.result.uses
     )
 
 

@@ -170,15 +170,18 @@ def given_warps(kernel: KernelOp, target: Target) -> int | None:
     return given
 
 
-def by_warpgroup(op: tile.Mma, target: Target, warps: int | None, *, swapped: bool = False) -> bool:
-    """Whether an atom that a warpgroup issues computes a product; `swapped`: as b^T by a^T."""
+def by_warpgroup(
+    op: tile.Mma, target: Target, warps: int | None, *, swapped: bool = False, turned: bool = False
+) -> bool:
+    """Whether an atom that a warpgroup issues computes a product; `swapped`: as b^T by a^T; `turned`: if the right
+    operand is turned on its way."""
     (m, n), k = tile_shape(op.acc.type), tile_shape(op.a.type)[1]
     right, k_axis = (op.a, 1) if swapped else (op.b, 0)
     m, n = (n, m) if swapped else (m, n)
     return any(
         atom.scope is Scope.WARPGROUP
         and fits_extents(atom, m, n, k, fastest_axis(right) != k_axis)
-        and fits_order(op, atom, swapped=swapped)
+        and fits_order(op, atom, swapped=swapped, turned=turned)
         and (warps is None or fits_warps(atom, m, n, warps, target))
         for atom in legal_atoms(target, op)
     )
@@ -227,7 +230,7 @@ class MapTensorCores(ModulePass):
         for atom in filled:
             if atom.acc_space is Space.TENSOR and not tensor:
                 continue
-            fits = fits_extents(atom, m, n, k, fastest_axis(op.b) != 0) and fits_order(op, atom)
+            fits = fits_extents(atom, m, n, k, fastest_axis(op.b) != 0) and fits_order(op, atom, turned=True)
             if fits and (warps is None or fits_warps(atom, m, n, warps, target)):
                 return atom
         sign = "" if op.unsigned is None else "unsigned "

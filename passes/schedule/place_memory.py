@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NoneAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import MemoryEffectKind, get_effects
@@ -31,7 +31,7 @@ from tileopt.dialects.target import Feature, Space, Target, target_of
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.buffers import CHUNK_BYTES
-from tileopt.passes.layout.operand_order import left_lies
+from tileopt.passes.layout.operand_order import left_lies, right_lies
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.tile_kernels import tile_kernels
 
@@ -58,8 +58,10 @@ def place_memory(kernel: KernelOp) -> None:
     warps = kernel.attributes.get(NUM_WARPS)
     placement = _Placement(target, warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
     for product in products:
+        turn = _reads_k_alone(product, target) and not right_lies(product)
         for index, space in enumerate(_spaces(product, target)):
-            operand = placement.moved(product, product.operands[index], space)
+            moved = placement.turned if index == 1 and turn else placement.moved
+            operand = moved(product, product.operands[index], space)
             if operand is not product.operands[index]:
                 product.operands[index] = operand
     placement.erase_unused()
@@ -76,10 +78,15 @@ def _spaces(product: tile.Mma, target: Target) -> tuple[Space, Space]:
     atom = target.atom(product.atom.data)
     a_space = atom.a_space
     lies_there = _comes_from_array(product.a) or _memory_of(product.a, product) is not None
-    unreadable = atom.k_major and not left_lies(product)
+    unreadable = _reads_k_alone(product, target) and not left_lies(product)
     if a_space is Space.SHARED and "a" in atom.fragments and (unreadable or not lies_there):
         a_space = Space.REGISTER  # the atom takes a from either, and what is computed is in registers already
     return a_space, atom.b_space
+
+
+def _reads_k_alone(product: tile.Mma, target: Target) -> bool:
+    """Whether the product's instruction reads operands with K side by side only."""
+    return product.atom is not None and target.atom(product.atom.data).k_major
 
 
 @dataclass(slots=True)
@@ -88,6 +95,7 @@ class _Placement:
     num_warps: int
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)  # a tile in registers, and the same in memory
     fragments: dict[tuple[SSAValue, Block], SSAValue] = field(default_factory=dict)  # a buffer, as read in a block
+    reordered: dict[SSAValue, SSAValue] = field(default_factory=dict)  # a tile, and the same with K side by side
     passed: dict[Operation, None] = field(default_factory=dict)  # ops on tiles that have a twin on buffers
 
     def moved(self, product: tile.Mma, operand: SSAValue, space: Space) -> SSAValue:
@@ -106,6 +114,22 @@ class _Placement:
             for load in _loads_behind(operand, product):
                 self.through_memory(load)
         return operand
+
+    def turned(self, product: tile.Mma, operand: SSAValue, space: Space) -> SSAValue:
+        """The right operand in shared memory with K side by side, by way of registers."""
+        assert space is Space.SHARED and isinstance(operand.type, TensorType)
+        if operand not in self.reordered:
+            held = self.moved(product, operand, Space.REGISTER)
+            after = held.owner.next_op if isinstance(held.owner, Operation) else held.owner.first_op
+            assert after is not None
+            shape, element = tile_shape(operand.type), element_type(operand.type)
+            across = TensorType(element, list(reversed(shape)))
+            order: dict[str, Attribute] = {"permutation": DenseArrayBase.from_list(i64, [1, 0])}
+            transposed = _insert(tile.Transpose, held, across, product, after, order)
+            staged = _insert(tile.Stage, transposed, BufferType.of(across.get_shape(), element), product, after)
+            seen = BufferType.of(shape, element)
+            self.reordered[operand] = _insert(tile.TransposeBuffer, staged, seen, product, after, order)
+        return self.reordered[operand]
 
     def through_memory(self, load: tile.Load) -> None:
         """Has a loaded tile that is worked on in registers come by way of shared memory."""

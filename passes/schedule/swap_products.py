@@ -5,7 +5,7 @@ other way round one does, stand as (b^T @ a^T + acc^T)^T.
 
 Such an instruction has many rows (64) and few columns (8), and reads its left operand from registers too, in which
 no order is wrong. So the right one becomes the left one where it does not lie with K side by side (types of 8 and 32
-bits), and where the left one has too few rows.
+bits), and where the left one has too few rows. Where neither lies so, `place-memory` turns the right one on its way.
 
 An accumulator that loops carry is carried transposed: it is turned once before and once after. Where other ops in a
 loop take it, too, the product stays as it is, since they may want whole rows in a thread.
@@ -47,9 +47,7 @@ def swap_products(kernel: tile.Kernel, target: Target) -> None:
         return
     products = [op for op in kernel.walk() if isinstance(op, tile.Mma) and op.atom is None]
     warps = given_warps(kernel, target) if products else None
-    gaining = {
-        op for op in products if not by_warpgroup(op, target, warps) and by_warpgroup(op, target, warps, swapped=True)
-    }
+    gaining = {op for op in products if _gains(op, target, warps)}
     done: set[Operation] = set()
     for op in products:
         if op in gaining and op not in done:
@@ -57,6 +55,15 @@ def swap_products(kernel: tile.Kernel, target: Target) -> None:
             done |= chain.products
             if chain.is_free and chain.products <= gaining:
                 _swap(chain)
+
+
+def _gains(op: tile.Mma, target: Target, warps: int | None) -> bool:
+    """Whether a product should be swapped: where only so no operand, or the smaller one, is turned on its way."""
+    if by_warpgroup(op, target, warps) or not by_warpgroup(op, target, warps, swapped=True, turned=True):
+        return False
+    m, n = tile_shape(op.acc.type)
+    turned = by_warpgroup(op, target, warps, turned=True)
+    return by_warpgroup(op, target, warps, swapped=True) or not turned or n > m
 
 
 # --- which values go together -----------------------------------------------------------------------------------------

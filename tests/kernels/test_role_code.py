@@ -166,7 +166,7 @@ def test_attention_backward(kernel: Any, bm: int, bn: int, d: int, causal: bool,
 @pytest.mark.parametrize(
     ("tile", "hint", "blocks"), [((64, 128, 128), None, 1), ((64, 64, 64), 1, 1), ((64, 64, 64), 2, 2)], ids=str
 )
-def test_blocks_of_a_multiprocessor(tile: Tile, hint: int | None, blocks: int) -> None:
+def test_a_block_alone(tile: Tile, hint: int | None, blocks: int) -> None:
     """One alone, where two have no memory for two slots each, or where the hint says so."""
     bm, bn, bk = tile
     hinted = tileopt.tile.kernel(occupancy=hint)(product_nt.function) if hint else product_nt

@@ -9,6 +9,20 @@ import pytest
 from product_programs import NUMPY, accumulator, blocks_of, operand, product, product_nt, product_tf32
 
 from tileopt import tile
+from tileopt.dialects.contracts import ArraySpec
+
+
+@tile.kernel
+def twice(q: tile.In, k: tile.In, v: tile.In, out: tile.Out, M: tile.Const[int], N: tile.Const[int]):
+    """(q @ k.T) @ v, the first product's result in the operands' type between."""
+    i = tile.bid(0)
+    acc = tile.zeros((M, 64), tile.f32)
+    left = tile.load(q, (i, 0), (M, 32))
+    for j in range(tile.cdiv(k.shape[0], N)):
+        scores = tile.mma(left, tile.load(k, (j, 0), (N, 32)).T, tile.zeros((M, N), tile.f32))
+        acc = tile.mma(scores.astype(v.dtype), tile.load(v, (j, 0), (N, 64)), acc)
+    tile.store(out, (i, 0), acc)
+
 
 TARGETS = [None, "model:sm_90a"]
 
@@ -92,6 +106,20 @@ def test_what_becomes_of_the_sum(
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "bf16"])
+@pytest.mark.parametrize("block", [(64, 64), (128, 96), (16, 64)], ids=str)
+def test_a_product_of_a_product(
+    rng: np.random.Generator, target: str | None, kind: str, block: tuple[int, int]
+) -> None:
+    """v lies with N side by side, and the left operand is computed: v is turned on its way."""
+    q, k, v = (rng.integers(-1, 2, shape).astype(NUMPY[kind]) for shape in ((150, 32), (200, 32), (200, 64)))
+    out = np.full((150, 64), np.nan, np.float32)
+    twice[-(-150 // block[0])](q, k, v, out, *block, target=target)
+    scores = (q.astype(np.float64) @ k.T.astype(np.float64)).astype(NUMPY[kind])
+    assert close(out, scores.astype(np.float64) @ v.astype(np.float64))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("columns", [False, True])
 def test_loops_in_loops(rng: np.random.Generator, target: str | None, columns: bool) -> None:
     a, b = operand(rng, (50, 200), "bf16"), operand(rng, (200, 130), "bf16")
@@ -112,10 +140,27 @@ def test_loops_in_loops(rng: np.random.Generator, target: str | None, columns: b
         (product_tf32, "f32", (128, 256, 32), "wgmma_m64n128k8_tf32_f32"),
         (product, "f8e4m3fn", (128, 256, 128), "wgmma_m64n128k32_f8e4m3fn_f32"),
         (product, "u8", (128, 256, 128), "wgmma_m64n128k32_u8_i32"),
+        (twice, "f8e4m3fn", (64, 64), "wgmma_m64n64k32_f8e4m3fn_f32"),
     ],
 )
-def test_units(kernel: Any, kind: str, block: tuple[int, int, int], unit: str) -> None:
-    given = {"a": f"{kind}[?:16, ?:16]", "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}
-    found = kernel.compile("model:sm_90a", **given, **dict(zip(("BM", "BN", "BK"), block, strict=True)))
+def test_units(kernel: Any, kind: str, block: tuple[int, ...], unit: str) -> None:
+    arrays, tiles = (("q", "k", "v"), ("M", "N")) if kernel is twice else (("a", "b"), ("BM", "BN", "BK"))
+    given = dict.fromkeys(arrays, f"{kind}[?:16, ?:16]") | {"out": f"{accumulator(kind)}[?:16, ?:16]"}
+    found = kernel.compile("model:sm_90a", **given, **dict(zip(tiles, block, strict=True)))
     assert found.report["atoms"] == [unit]
     assert ("wgmma" in unit) == ("roles" in found.report and bool(found.report["roles"]))
+
+
+@pytest.mark.parametrize(("block", "n"), [((256, 128, 64), 128), ((128, 256, 64), 128), ((64, 64, 32), 64)], ids=str)
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "u8", "f32"])
+def test_neither_side_by_side(kind: str, block: tuple[int, int, int], n: int) -> None:
+    """Of two operands that lie the wrong way, the smaller one is turned on its way, and the other one read across."""
+    across = ArraySpec(kind, 2, 16, 0, (16, 16), (1, 16), small=True, regular=True)
+    given = {"a": across, "b": f"{kind}[?:16, ?:16]", "out": f"{accumulator(kind)}[?:16, ?:16]"}
+    kernel, deep = (product_tf32, block[2] // 2) if kind == "f32" else (product, block[2])
+    report = kernel.compile("sm_90a", **given, BM=block[0], BN=block[1], BK=deep).report
+    assert len(report["atoms"]) == 1 and report["atoms"][0].startswith(f"wgmma_m64n{n}k")
+    assert report["roles"] and report["spill_stores"] == report["spill_loads"] == 0
+    assert not report["wgmma_serialised"]
+    reads = [x for buffer in report["buffers"] for x in buffer["accesses"] if x["by"] in ("ldmatrix", "threads' loads")]
+    assert len(reads) >= 2 and all(x["conflicts"] == 0 for x in reads)
