@@ -233,7 +233,7 @@ class _Assigner:
         """A right operand that is turned on its way is read as a left one would be, across its rows."""
         assert op.atom is not None
         atom, view = self.target.atom(op.atom.data), op.b.owner
-        if atom.scope is not Scope.WARPGROUP or not isinstance(view, tile.TransposeBuffer):
+        if "a" not in atom.fragments or not isinstance(view, tile.TransposeBuffer):
             return
         turned = view.source.owner.source.owner if isinstance(view.source.owner, tile.Stage) else None
         if isinstance(turned, tile.Transpose) and isinstance(turned.source.owner, tile.Unstage):

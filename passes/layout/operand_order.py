@@ -33,11 +33,13 @@ def fastest_axis(value: SSAValue) -> int | None:
 
 def fits_order(op: tile.Mma, atom: Atom, *, swapped: bool = False, turned: bool = False) -> bool:
     """Whether the operands that the atom reads from shared memory lie there as it can read them; `swapped`: of the
-    product of b^T and a^T. A left operand in registers may lie anyhow, and a right one that is `turned` on its way."""
+    product of b^T and a^T. Where the atom works on registers, a left operand may lie anyhow, and threads may have
+    `turned` a right one on its way."""
     if not atom.k_major:
         return True
-    in_order = turned or right_lies(op, swapped=swapped)
-    return in_order and ("a" in atom.fragments or left_lies(op, swapped=swapped))
+    registers = "a" in atom.fragments
+    in_order = right_lies(op, swapped=swapped) or (turned and registers)
+    return in_order and (registers or left_lies(op, swapped=swapped))
 
 
 def left_lies(op: tile.Mma, *, swapped: bool = False) -> bool:
