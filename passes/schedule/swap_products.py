@@ -59,7 +59,9 @@ def swap_products(kernel: tile.Kernel, target: Target) -> None:
 
 def _gains(op: tile.Mma, target: Target, warps: int | None) -> bool:
     """Whether a product should be swapped: where only so no operand, or the smaller one, is turned on its way."""
-    if by_warpgroup(op, target, warps) or not by_warpgroup(op, target, warps, swapped=True, turned=True):
+    if op.scales or by_warpgroup(op, target, warps):
+        return False
+    if not by_warpgroup(op, target, warps, swapped=True, turned=True):
         return False
     m, n = tile_shape(op.acc.type)
     turned = by_warpgroup(op, target, warps, turned=True)
