@@ -37,7 +37,7 @@ LATENCY, BARRIER = 34, 100
 class Form:
     """A form of `sgemm_even`, or with `stages` of `sgemm_ring`: warps along rows and columns, sums a thread, steps at a
     time; `blocks` shall fit on a multiprocessor; `ahead`: what is multiplied next is read before; `slices` of the
-    warps have a part of the steps each."""
+    warps have a part of the steps each; `group` tiles one below the other are of blocks that follow each other."""
 
     warps: tuple[int, int]
     sums: tuple[int, int]
@@ -46,6 +46,7 @@ class Form:
     ahead: int = 0
     stages: int = 0
     slices: int = 1
+    group: int = 1
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -60,10 +61,11 @@ class Form:
         """The kernel's compile-time constants."""
         (TM, TN), (WR, WC) = self.sums, self.warps
         found = {"TM": TM, "TN": TN, "WR": WR, "WC": WC, "K": self.steps, "AHEAD": self.ahead}
-        return {**found, "STAGES": self.stages, "SLICES": self.slices} if self.stages else found
+        more = {"STAGES": self.stages, "SLICES": self.slices, "GROUP": self.group}
+        return {**found, **more} if self.stages else found
 
     def grid(self, rows: int, columns: int) -> tuple[int, int]:
-        return columns // self.tile[1], rows // self.tile[0]
+        return columns // self.tile[1] * self.group, ceil(rows / (self.tile[0] * self.group))
 
     def fits(self, n: int) -> bool:
         """Whether square matrices of this size meet the contract."""
@@ -73,6 +75,7 @@ class Form:
         tile, sums = "x".join(map(str, self.tile)), "x".join(map(str, self.sums))
         ring = f", ring of {self.stages}" * bool(self.stages)
         tail = f", {self.slices} slices" * (self.slices > 1) + ", ahead" * self.ahead
+        tail += f", groups of {self.group}" * (self.group > 1)
         return f"{tile}x{self.steps}, {sums} a thread, {self.threads} threads, {self.blocks} blocks{ring}{tail}"
 
 
@@ -81,6 +84,7 @@ SMALL, MEDIUM, LARGE = Form((4, 2), (4, 8), 16, 2, 1), Form((2, 2), (16, 8), 8, 
 FORMS = (
     Form((4, 1), (8, 16), 16, 2, 1, 4),
     Form((4, 1), (8, 16), 16, 2, 0, 4),
+    Form((4, 1), (8, 16), 16, 2, 0, 4, 1, 16),
     Form((4, 2), (8, 16), 16, 1, 1, 4),
     Form((4, 2), (8, 16), 16, 1, 0, 4),
     Form((8, 1), (8, 16), 16, 1, 1, 4),

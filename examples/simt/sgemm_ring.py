@@ -66,17 +66,21 @@ def sgemm_ring(
     STAGES: simt.Const[int] = 4,
     AHEAD: simt.Const[int] = 0,
     SLICES: simt.Const[int] = 1,
+    GROUP: simt.Const[int] = 1,
 ):
     """c = a @ b, by blocks of SLICES times WR x WC warps, each of 4 TM x 8 TN elements; K lines of a ring of STAGES
     tiles at a time. With AHEAD=1 what a step multiplies first is read during the one before. Each of the SLICES has a
     part of the K lines, for all of the block's elements: more warps where tiles are few.
 
-    The grid: (columns of c / (8 TN WC), rows of c / (4 TM WR)). TN and K / SLICES are multiples of 4.
+    The grid: (columns of c / (8 TN WC) * GROUP, rows of c / (4 TM WR) / GROUP): blocks that follow each other have
+    GROUP tiles one below the other, so that blocks that run at once share columns as well as rows. TN and K / SLICES
+    are multiples of 4.
     """
     M, N, LINES, LOOK = ROWS * TM * WR, COLUMNS * TN * WC, K // SLICES, STAGES - 1 - AHEAD
     simt.static_assert(simt.block_dim(0) == 32 * WR * WC * SLICES, "a block has SLICES * WR * WC warps")
     left, right = simt.shared((STAGES, M, K + 4)), simt.shared((STAGES, K, N))
-    row, column = simt.block_idx(1) * M, simt.block_idx(0) * N
+    row = (simt.block_idx(1) * GROUP + simt.block_idx(0) % GROUP) * M
+    column = simt.block_idx(0) // GROUP * N
     if row >= len(c) or column >= c.shape[1]:
         return
     rank = simt.thread_rank()

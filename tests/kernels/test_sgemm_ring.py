@@ -31,6 +31,7 @@ FORMS = {
     "one warp": (32, SMALL),
     "ahead": (64, {**SMALL, "WR": 2, "AHEAD": 1}),
     "four stages": (64, {**SMALL, "WR": 2, "TN": 8, "STAGES": 4}),
+    "groups": (32, {**SMALL, "GROUP": 4}),
     "slices": (128, {**SMALL, "K": 32, "SLICES": 4}),
     "slices ahead": (128, {**SMALL, "WR": 2, "K": 16, "STAGES": 4, "SLICES": 2, "AHEAD": 1}),
 }
@@ -45,7 +46,8 @@ def test_products(device: Device, rng: np.random.Generator, threads: int, form: 
         a = rng.standard_normal((m, K * steps)).astype(np.float32)
         b = rng.standard_normal((K * steps, n)).astype(np.float32)
         c = device.empty((m, n), np.float32)
-        kernel[n // N + 1, m // M + 1](device.put(a), device.put(b), c, **form)  # blocks too many do nothing
+        group = form.get("GROUP", 1)
+        kernel[(n // N + 1) * group, m // M + 1](device.put(a), device.put(b), c, **form)  # blocks too many do nothing
         np.testing.assert_allclose(device.get(c), a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=2e-5)
 
 
