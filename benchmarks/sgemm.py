@@ -43,7 +43,7 @@ from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
 from sgemm_tiled import sgemm_tiled
 
 Tensor = torch.Tensor
-TRIED = 4  # forms that the rule likes best, of which the fastest is taken
+TRIED = 6  # forms that the rule likes best, of which the fastest is taken
 LEAST_TURNS = 5
 
 CUDA_C = """
