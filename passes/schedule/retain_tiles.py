@@ -34,6 +34,7 @@ from tileopt.passes.invariants import demand
 from tileopt.passes.layout.access import memory_order
 from tileopt.passes.layout.assign_layouts import unit_reshape
 from tileopt.passes.layout.buffers import staged_layout
+from tileopt.passes.layout.bulk_stores import BUFFERS, may_store
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
 from tileopt.passes.schedule.pipeline_rewrite import constant, constant_trips
 
@@ -145,8 +146,8 @@ def _room(kernel: tile.Kernel, target: Target) -> int:
     """Bytes of shared memory that a block may keep tiles in."""
     warps = kernel.attributes.get(NUM_WARPS)
     threads = 32 * (warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
-    share = target.shared_bytes * threads // target.max_threads
-    return max(0, min(share, target.shared_bytes) - sum(_passing(op, target) for op in kernel.walk()))
+    share = min(threads, target.max_threads) * target.shared_bytes // target.max_threads
+    return max(0, share - sum(_passing(op, target) for op in kernel.walk()))
 
 
 def _passing(op: Operation, target: Target) -> int:
@@ -158,6 +159,9 @@ def _passing(op: Operation, target: Target) -> int:
     if isinstance(op, tile.Reshape):
         moves = unit_reshape(layout_of(op.source.type), tile_shape(op.result.type)) is None
         return prod(tile_shape(op.result.type)) * _size(op.result.type) if moves else 0
+    if isinstance(op, tile.Store) and op.bulk is not None:
+        panel = may_store(op, target)
+        return 0 if panel is None else BUFFERS * panel.shared_layout.size * _size(op.value.type)
     if isinstance(op, tile.ConvertLayout):
         shape, type_ = tile_shape(op.result.type), op.result.type
         assert isinstance(type_, TensorType)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_device import Device
 
 from tileopt import tile
 
@@ -37,6 +38,22 @@ def test_long_rows(rng: np.random.Generator, target: str | None, columns: int) -
     np.testing.assert_allclose(
         out, wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-6) * weight, rtol=1e-5, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("columns", [1000, 65_536, 70_001])
+def test_on_the_device(device: Device, rng: np.random.Generator, columns: int) -> None:
+    """The kernels as the benchmarks run them, on a GPU where there is one; more blocks than run at once, and more parts
+    than are kept."""
+    count = 300 if columns == 1000 else 5
+    x, weight = rng.standard_normal((count, columns)).astype(np.float32), rng.random(columns, np.float32)
+    rows, out, wide = device.put(x), device.empty(x.shape, np.float32), x.astype(np.float64)
+    softmax_long[count](rows, out)
+    exponentials = np.exp(wide)
+    np.testing.assert_allclose(device.get(out), exponentials / exponentials.sum(1, keepdims=True), rtol=2e-5)
+    out = device.empty(x.shape, np.float32)
+    rms_norm_long[count](rows, device.put(weight), out, 1e-6)
+    wanted = wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-6) * weight
+    np.testing.assert_allclose(device.get(out), wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_device import Device
 
 import tileopt
 from tileopt import tile
@@ -71,6 +72,26 @@ def test_narrow_elements_from_any_address(rng: np.random.Generator, target: str 
         wanted = exponentials / exponentials.sum(1, keepdims=True)
         np.testing.assert_allclose(out.astype(np.float64), wanted, rtol=1e-2)
         untouched(memory, out)
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+@pytest.mark.parametrize("columns", [253, 254, 255, 1021, 1023, 12345])
+@pytest.mark.parametrize("start", [0, 1, 6])
+def test_on_the_device(device: Device, rng: np.random.Generator, name: str, columns: int, start: int) -> None:
+    """Rows of which each begins in another phase, and does so within a wider array; on a GPU where there is one."""
+    dtype, width = BF16 if name == "bfloat16" else np.dtype(name), -(-columns // 512) * 512
+    x = rng.standard_normal((6, start + columns)).astype(dtype)
+    weight, wide = rng.standard_normal(columns).astype(dtype), x[:, start:].astype(np.float64)
+    rows, out = device.put(x)[:, start:], device.empty((6, columns), dtype)
+    limit = 1e-2 if dtype == BF16 else 1e-5
+    softmax[6](rows, out, width)
+    exponentials = np.exp(wide - wide.max(1, keepdims=True))
+    wanted = exponentials / exponentials.sum(1, keepdims=True)
+    np.testing.assert_allclose(device.get(out).astype(np.float64), wanted, rtol=limit)
+    out = device.empty((6, columns), dtype)
+    rms_norm[6](rows, device.put(weight), out, 1e-6, width)
+    wanted = wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-6) * weight.astype(np.float64)
+    np.testing.assert_allclose(device.get(out).astype(np.float64), wanted, rtol=limit, atol=limit * 1e-1)
 
 
 @tile.kernel
