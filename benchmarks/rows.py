@@ -76,7 +76,8 @@ LONG: list[tuple[str, int, dict[str, Any]]] = [
     ("two ahead", 8192, {"num_stages": 3}),
     ("4096", 4096, {}),
     ("4096, two ahead", 4096, {"num_stages": 3}),
-    ("16384", 16384, {"num_stages": 1}),
+    ("16384, not ahead", 16384, {"num_stages": 1}),
+    ("16384", 16384, {}),
     ("16 warps", 8192, {"num_warps": 16}),
     ("16 warps, 4096, 2 blocks", 4096, {"num_warps": 16, "occupancy": 2}),
 ]
