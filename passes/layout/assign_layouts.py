@@ -45,6 +45,7 @@ from tileopt.passes.layout.access import access_layout, memory_order
 from tileopt.passes.layout.buffers import panelled_layout, staged_layout, unit_reshaped
 from tileopt.passes.layout.bulk_stores import panels_of
 from tileopt.passes.layout.classes import ValueClasses, collect
+from tileopt.passes.layout.direct_stores import stays
 from tileopt.passes.layout.matrix_loads import fits_ldmatrix
 from tileopt.passes.layout.product_layouts import ProductLayouts, product_layouts
 from tileopt.passes.layout.reader_swizzles import swizzled_for
@@ -440,7 +441,7 @@ class _Assigner:
             return [(i, layout) for i in range(len(op.tiles))]
         if isinstance(op, tile.Store) and self.worse(self.current(op.value), self.access(op), op.view):
             if panels_of(op, self.current(op.value), self.target) is None:
-                return [(0, self.access(op))]
+                return [] if stays(op, self.current(op.value), self.target) else [(0, self.access(op))]
             op.bulk = UnitAttr()
         return []
 

@@ -22,44 +22,29 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.diagnostics import UnsupportedError, location_of
-from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.target import Feature, Target, target_of
-from tileopt.dialects.tile_types import BufferType, ViewType, tile_shape
-from tileopt.passes.intervals import Order as TextOrder
-from tileopt.passes.layout.bound_registers import OCCUPANCY
-from tileopt.passes.layout.buffers import staged_layout
-from tileopt.passes.layout.bulk_stores import may_store, store_bytes
+from tileopt.dialects.tile_types import ViewType
 from tileopt.passes.loops import Loop, body_of
 from tileopt.passes.schedule.block_order import Order
 from tileopt.passes.schedule.bulk_channels import BulkLoop, bulk_loop, copied_in_bulk, rewrite_bulk
 from tileopt.passes.schedule.clusters import cluster_size, make_cluster, share
 from tileopt.passes.schedule.make_persistent import make_persistent
 from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS, WARPGROUP
-from tileopt.passes.schedule.pipeline_rewrite import Stream, constant_trips, rewrite
+from tileopt.passes.schedule.pipeline_rewrite import Stream, rewrite
 from tileopt.passes.schedule.ride_along import buffer_of, may_ride, ride
-from tileopt.passes.schedule.role_budget import (
-    MOST_BLOCKS,
-    SLOTS_OF_MANY,
-    fits,
-    in_tensor_memory,
-    only_adds,
-    role_budget,
-    shared_room,
-)
+from tileopt.passes.schedule.role_budget import fits
 from tileopt.passes.schedule.role_slice import knows, slice_of
+from tileopt.passes.schedule.slot_memory import loop_slots, ring_bytes, ring_room, ring_slots, staged_bytes
 
 NUM_STAGES = "tile.num_stages"
 MIN_COPY_BYTES = 4  # of cp.async
-# Shared memory that is left for what later passes put there: partial results of reductions across warps.
-RESERVED_BYTES = 2048
-DIVIDING_SLOTS = 5  # one more than a power of two hides little more, but its place in the ring takes a division
-MOST_SLOTS = 6  # what more could hide is hidden
 ROLES = "pipe.roles"  # kernel attribute: a producer of its own fills the channels
 
 
@@ -89,7 +74,7 @@ def pipeline_loops(kernel: tile.Kernel) -> None:
     for loop in reversed(loops):  # an inner loop stands after the one around it
         streams = find_streams(loop) if isinstance(loop, scf.ForOp) else []
         if isinstance(loop, scf.ForOp) and streams:
-            slots = _slots(kernel, loop, streams, wanted, target)
+            slots = loop_slots(kernel, loop, streams, wanted, target)
             if slots >= 2:
                 rewrite(loop, streams, slots)
 
@@ -116,22 +101,12 @@ def specialise(kernel: tile.Kernel, loops: list[Loop], target: Target, stages: i
                 homes.append(loop)
     if not found or not fits(target, count, kernel):
         return False
-    each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
-    others = RESERVED_BYTES + _outside(kernel, found, target) + store_bytes(kernel, target)
-    budget = role_budget(target, count, kernel, kernel.integer(OCCUPANCY) or MOST_BLOCKS)
-    if budget.blocks > 2 and shared_room(target, budget) - others < SLOTS_OF_MANY * each:
-        budget = role_budget(target, count, kernel, 2)
-    if budget.blocks > 1 and shared_room(target, budget) - others < 2 * each:
-        budget = role_budget(target, count, kernel, 1)  # alone, a block has all of the memory
-    room = shared_room(target, budget) - others
-    if room // 2 < each:
+    budget, room = ring_room(kernel, found, count, target)
+    if room // 2 < ring_bytes(found):
         return False
     for number, home in enumerate(homes):
-        found[number] = _with_riders(home, found[number], room // 2 - each, target)
-        each = sum(staged_bytes(s.stage.result.type) for bulk in found for s in bulk.streams)
-    slots = min(MOST_SLOTS if stages is None else stages, room // each)
-    if slots == DIVIDING_SLOTS and stages is None and not only_adds(kernel):
-        slots -= 1
+        found[number] = _with_riders(home, found[number], room // 2 - ring_bytes(found), target)
+    slots = ring_slots(kernel, found, room, stages)
     order = Order([s.load for bulk in found for s in bulk.streams], [bulk.around for bulk in found])
     if ctas > 1 and share([s for bulk in found for s in bulk.streams], order.fastest, ctas):
         make_cluster(kernel, order.fastest, ctas)
@@ -157,37 +132,6 @@ def _with_riders(loop: Loop, bulk: BulkLoop, room: int, target: Target) -> BulkL
     found = bulk_loop(bulk.body, find_copies(loop, bulk.body, target), target)
     assert found is not None, "what rides along is what the engine can copy"
     return found
-
-
-def _outside(kernel: tile.Kernel, found: list[BulkLoop], target: Target) -> int:
-    """Bytes of the tiles that are staged in another way, and of the largest that may take its way to a product or to
-    its store through shared memory. Rings of a producer keep their memory, so nothing has its place there later."""
-    own = {s.stage for bulk in found for s in bulk.streams}
-    staged = [op for op in kernel.walk() if isinstance(op, tile.Stage) and op not in own]
-    passing = [_crossing(op) for op in kernel.walk() if isinstance(op, tile.Mma)]
-    accesses = [op for op in kernel.walk() if isinstance(op, tile.Load | tile.Store)]
-    passing += [_rearranged(op, target, in_tensor_memory(kernel, target)) for op in accesses]
-    return sum(staged_bytes(op.result.type) for op in staged) + max(passing, default=0)
-
-
-def _rearranged(op: tile.Load | tile.Store, target: Target, by_rows: bool) -> int:
-    """Bytes of a tile that threads load or store, and may share out between: for them, neighbours go together; where
-    threads have whole rows (`by_rows`), also single elements of many rows do not."""
-    value = op.result if isinstance(op, tile.Load) else op.value
-    single = op.vector is None or op.vector.value.data == 1
-    if (single and not by_rows) or len(tile_shape(value.type)) < 2:
-        return 0
-    if isinstance(op, tile.Store) and may_store(op, target) is not None:
-        return 0
-    if isinstance(op, tile.Load) and all(isinstance(use.operation, tile.Stage) for use in value.uses):
-        return 0
-    return staged_bytes(BufferType.of(tile_shape(value.type), element_type(value.type)))
-
-
-def _crossing(op: tile.Mma) -> int:
-    """Bytes that an operand which is computed may take on its way to the product."""
-    found = [v.type for v in (op.a, op.b) if isinstance(v.type, TensorType) and not isinstance(v.owner, tile.Unstage)]
-    return max((staged_bytes(BufferType.of(t.get_shape(), t.element_type)) for t in found), default=0)
 
 
 def _stages(kernel: tile.Kernel) -> int | None:
@@ -318,58 +262,3 @@ def _is_repeatable(op: Operation) -> bool:
 
     # xDSL leaves some integer ops of `arith` without a word on their effects.
     return not op.regions and (op.name.startswith("arith.") or is_side_effect_free(op))
-
-
-# --- how many slots --------------------------------------------------------------------------------------------------
-
-
-def _slots(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream], wanted: int, target: Target) -> int:
-    trips = constant_trips(loop)
-    slots = wanted if trips is None else min(wanted, trips)
-    each = sum(staged_bytes(s.stage.result.type) for s in streams)
-    room = target.shared_bytes - RESERVED_BYTES - _elsewhere(kernel, loop, streams) - store_bytes(kernel, target)
-    return min(slots, max(0, room) // each)
-
-
-def staged_bytes(type_: Attribute) -> int:
-    """Bytes of a staged tile in the layout that it will probably have."""
-    assert isinstance(type_, BufferType)
-    layout = staged_layout(type_.get_shape(), type_.element_type, tuple(range(type_.rank)))
-    return layout.size * bit_width(type_.element_type) // 8
-
-
-def _elsewhere(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream]) -> int:
-    """Bytes of shared memory that others need while the loop runs: staged tiles and other loops' channels that live
-    then, and the way of a computed operand to its product."""
-    order = TextOrder(kernel)
-    during = order.of(loop)
-    own = {s.stage for s in streams}
-    total = crossing = 0
-    for op in order.number:
-        match op:
-            case tile.Stage() | pipe.Channel() if op not in own:
-                home = op.parent
-                assert home is not None
-                uses = list(_uses(op.results[0]))
-                if uses and order.around([op, *uses], home).meets(during):
-                    total += _bytes(op.results[0].type)
-            case tile.Mma() if loop.is_ancestor(op):
-                crossing = max(crossing, _crossing(op))
-    return total + crossing
-
-
-def _bytes(type_: Attribute) -> int:
-    if isinstance(type_, pipe.ChannelType):
-        return type_.slots.data * sum(map(staged_bytes, type_.members.data))
-    return staged_bytes(type_)
-
-
-def _uses(value: SSAValue) -> list[Operation]:
-    """The ops that take a staged tile, as it is or through another type."""
-    found: list[Operation] = []
-    for use in value.uses:
-        found.append(use.operation)
-        for result in use.operation.results:
-            if isinstance(result.type, BufferType):
-                found += _uses(result)
-    return found
