@@ -26,6 +26,7 @@ from benchmarks.measure import Launch, Row, interleaved
 from benchmarks.rows import sweep
 from benchmarks.sgemm import sgemms
 from benchmarks.variants import variants
+from benchmarks.weights import weights
 from tileopt import tile
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
@@ -400,6 +401,7 @@ def main(quick: bool = False, only: str = "") -> None:
         "others": lambda: others(quick),
         "variants": lambda: variants(finish),
         "types": lambda: types(quick),
+        "weights": lambda: weights(finish, quick),
         "attention": lambda: attentions(quick),
         "attention-backward": lambda: attention_gradients(finish, quick),
         "mma.sync": without_wgmma,

@@ -54,6 +54,7 @@ def main(target: str | None) -> None:
             close(f"product {dtype} {block}", out, a.double() @ b.double(), 1e-5)
 
     products_of_types(target)
+    packed_and_scaled(target)
     q, k, v = (fresh(2, 200, 64, dtype=torch.bfloat16) for _ in range(3))
     out = torch.full_like(q, math.nan)
     attention[(4, 2)](q, k, v, out, math.log2(math.e) / 8, CAUSAL=True, target=target)
@@ -108,6 +109,45 @@ def products_of_types(target: str | None) -> None:
                 out = torch.full((200, 272), 77, dtype=acc, device="cuda")
                 launched[grid](a, right, out, *block, target=target)
                 close(f"{launched.name} {dtype} {block}", out, a.double() @ wanted.double(), limit)
+
+
+def packed_and_scaled(target: str | None) -> None:
+    """Weights of four bits on both sides, and products with block scales."""
+    from packed_programs import unpacked, weights_left, weights_right
+    from scaled_programs import scaled_nt
+
+    def some(*shape: int) -> torch.Tensor:
+        return torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda")
+
+    def wide(packed: torch.Tensor, kind: str) -> torch.Tensor:
+        return torch.from_numpy(unpacked(packed.cpu().numpy(), kind)).cuda()
+
+    m, n, k = 150, 72, 224
+    for kind in ("i4", "u4", "f4e2m1fn"):
+        for block in ((64, 64, 64), (128, 96, 64), (48, 40, 32)):
+            w, x = some(m, k // 2), torch.randint(-8, 8, (k, n), device="cuda").bfloat16()
+            out = torch.full((m, n), 77.0, device="cuda")
+            weights_left[-(-m // block[0]), -(-n // block[1])](w, x, out, kind, *block, target=target)
+            close(f"weights {kind} left {block}", out, wide(w, kind) @ x.double(), 1e-6)
+            w, x = some(n, k // 2), torch.randint(-8, 8, (m, k), device="cuda").bfloat16()
+            s = torch.exp2(torch.randint(-2, 3, (n, k // 32), device="cuda").float()).bfloat16()
+            out = torch.full((m, n), 77.0, device="cuda")
+            weights_right[-(-m // block[0]), -(-n // block[1])](x, w, s, out, kind, 32, *block, target=target)
+            right = wide(w, kind) * s.double().repeat_interleave(32, 1)
+            close(f"weights {kind} right {block}", out, x.double() @ right.t(), 1e-6)
+    for size, name in ((32, "mxfp4"), (16, "nvfp4"), (32, "mxfp8")):
+        a, b = some(m, k // 2), some(n, k // 2)
+        left, right = wide(a, "f4e2m1fn"), wide(b, "f4e2m1fn")
+        if name == "mxfp8":
+            a, b = left.to(torch.float8_e4m3fn), right.to(torch.float8_e4m3fn)
+        powers = [torch.randint(-3, 4, (rows, k // size), device="cuda").double() for rows in (m, n)]
+        scales = [torch.exp2(p).to(torch.float8_e4m3fn) for p in powers]
+        if size == 32:
+            scales = [(p + 127).to(torch.uint8).view(torch.float8_e8m0fnu) for p in powers]
+        out = torch.full((m, n), 77.0, device="cuda")
+        scaled_nt[3, 2](a, scales[0], b, scales[1], out, size, 64, 64, 64, target=target)
+        left, right = (t * torch.exp2(p).repeat_interleave(size, 1) for t, p in zip((left, right), powers, strict=True))
+        close(name, out, left @ right.t(), 1e-5)
 
 
 def hardware() -> None:

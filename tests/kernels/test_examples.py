@@ -32,6 +32,7 @@ NAMES = [
     "nearest",
     "mixed",
     "split_k",
+    "int4_weights",
     "frontends/einsum",
 ]
 
