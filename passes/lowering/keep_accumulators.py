@@ -1,8 +1,9 @@
 """keep-accumulators: an accumulator stays in tensor memory from product to product, and around loops.
 
 From: simt+pipe+gpu. To: the same. Invariant: no loop carries a tile that its body reads from tensor memory last and
-that could stay there; no tile is stored to tensor memory that was read from there for that alone; no
-`gpu.accumulator_wait` stands where nothing needs it before the next one.
+that could stay there; no tile is stored to tensor memory that was read from there for that alone; where a product needs
+nothing of the one before, it begins before that one is waited for; no `gpu.accumulator_wait` stands where nothing needs
+it before the next one.
 
 A loop that carries an accumulator finds it where the last product left it: the tile is stored once before the loop,
 read where the body does more than add products to it, and read once behind the loop. A loop that does nothing between
@@ -44,6 +45,8 @@ class KeepAccumulators(ModulePass):
                     _join(place)
                 for load in [x for x in walk(kernel) if isinstance(x, gpu.AccumulatorLoad)]:
                     _erase_unused(load)
+                for load in [x for x in walk(kernel) if isinstance(x, gpu.AccumulatorLoad)]:
+                    _delay(load)
                 for wait in [x for x in walk(kernel) if isinstance(x, gpu.AccumulatorWait)]:
                     _erase_doubled(wait)
                 for loop in reversed([x for x in walk(kernel) if isinstance(x, scf.ForOp)]):
@@ -163,6 +166,46 @@ def _erase_unused(load: gpu.AccumulatorLoad) -> None:
 
 
 # --- waits -----------------------------------------------------------------------------------------------------------
+
+
+def _delay(load: gpu.AccumulatorLoad) -> None:
+    """Moves a wait, and the read behind it, down past products into other accumulators that may begin before."""
+    wait, place = load.prev_op, load.accumulator
+    if not isinstance(wait, gpu.AccumulatorWait) or _under_way(wait) != {place}:
+        return
+    users = {use.operation for use in load.result.uses}
+    op, begun = load.next_op, False
+    while op is not None and op not in users:
+        if isinstance(op, gpu.Accumulate | gpu.AccumulatorLoad | gpu.AccumulatorStore):
+            if op.accumulator is place:
+                break
+            begun = begun or isinstance(op, gpu.Accumulate)
+        elif isinstance(op, gpu.AccumulatorWait) or _needs_wait(op):
+            break
+        op = op.next_op
+    block = load.parent
+    assert block is not None
+    if op is None or not begun:
+        return
+    block.detach_op(load)
+    if isinstance(op, gpu.AccumulatorWait):  # of both
+        block.insert_op_after(load, op)
+        block.erase_op(wait)
+    else:
+        block.detach_op(wait)
+        block.insert_op_before(wait, op)
+        block.insert_op_before(load, op)
+
+
+def _under_way(wait: gpu.AccumulatorWait) -> set[SSAValue]:
+    """The accumulators of the products that begin between a wait and the one before: each has one behind it here."""
+    found: set[SSAValue] = set()
+    op = wait.prev_op
+    while op is not None and not isinstance(op, gpu.AccumulatorWait):
+        if isinstance(op, gpu.Accumulate):
+            found.add(op.accumulator)
+        op = op.prev_op
+    return found
 
 
 def _erase_doubled(wait: gpu.AccumulatorWait) -> None:

@@ -116,9 +116,10 @@ class Machine:
             while any(not t.ended for block in cluster for t in block.threads):
                 moving = any(block.transfers for block in cluster)
                 ready = self._serve()
-                if not ready and not moving:
-                    raise self._hangs(cluster)
                 only = not moving and all(t.waits is not None and t.waits.op in _LOOKS for t in ready)
+                late = only and self._do_late(cluster)
+                if not ready and not moving and not late:
+                    raise self._hangs(cluster)
                 looks = looks + len(ready) if only else 0
                 if looks > MOST_LOOKS:
                     raise self._hangs(cluster)
@@ -191,6 +192,13 @@ class Machine:
                     self.observer.met(threads, asked)
                 ready += threads
         return ready
+
+    def _do_late(self, cluster: list[Block]) -> bool:
+        """Does the first of what each block leaves until all threads wait; whether there was some."""
+        found = [block.late.pop(0) for block in cluster if block.late]
+        for transfer in found:
+            transfer.run()
+        return bool(found)
 
     def _complete(self, model: Model, threads: list[Thread]) -> bool:
         first = threads[0]

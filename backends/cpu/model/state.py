@@ -118,6 +118,7 @@ class Block:
     threads: list[Thread] = field(default_factory=list)
     barriers: dict[int, MemoryBarrier] = field(default_factory=dict)
     transfers: list[Transfer] = field(default_factory=list)  # bulk copies that are under way
+    late: list[Transfer] = field(default_factory=list)  # what is done when nothing else can be: as late as may be
     tensor: Any = None  # see `tensor`
     products: dict[int, Any] = field(default_factory=dict)  # by warpgroup: see `pending`
     live: dict[tuple[str, int], int] = field(default_factory=dict)

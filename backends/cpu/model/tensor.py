@@ -1,7 +1,7 @@
 """`tcgen05`: tensor memory of a block, products into it, and what lanes read of it.
 
-A product is made a round after the commit that follows it, and not before: until then, and until some thread has seen
-the end of the barrier's phase, its columns may not be touched.
+A committed product is made when no thread can go on without it, and not before: what its operands hold may be
+overwritten until then. Until some thread has seen the end of the barrier's phase, its columns may not be touched.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _commit_one(thread: Thread, asked: Description) -> None:
             one.run()
         arrive_at(block, barrier, asked)
 
-    block.transfers.append(Transfer(make))
+    block.late.append(Transfer(make))
 
 
 def _cells(threads: list[Thread], count: int, asked: Description) -> tuple[Array, slice]:

@@ -132,3 +132,49 @@ simt.kernel @difference(%z: i64, %n: i64, %u: i64, %c: f32) attributes {simt.thr
   %h = arith.addf %r, %q : !f
   simt.return
 }
+
+// -----
+
+#l = #tile.layout<regs = [[0, 1], [0, 2], [0, 4], [0, 8]], lanes = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warps = [[32, 0], [64, 0]]>
+!a = !tile.buffer<128x16xf16, #tile.shared<order = [0, 1], swizzle = [1, 3, 3]>>
+!b = !tile.buffer<16x16xf16, #tile.shared<order = [0, 1], swizzle = [1, 3, 3]>>
+!f = vector<16xf32>
+
+// A product begins before one into another accumulator is waited for; where it takes what that one gives, it does not.
+// CHECK-LABEL: simt.kernel @beside
+// CHECK:         gpu.accumulate %x, %y, %d
+// CHECK-NEXT:    %p = gpu.accumulator
+// CHECK-NEXT:    gpu.accumulate %x, %y, %p
+// CHECK-NEXT:    gpu.accumulator_wait
+// CHECK-NEXT:    %e = gpu.accumulator_load %d
+// CHECK-NEXT:    %q = gpu.accumulator_load %p
+// CHECK-NEXT:    %s = arith.addf %e, %q
+// CHECK-NEXT:    %t = gpu.accumulator
+// CHECK-NEXT:    gpu.accumulate %x, %y, %t
+// CHECK-NEXT:    gpu.accumulator_wait
+// CHECK-NEXT:    %v = gpu.accumulator_load %t
+// CHECK-NEXT:    gpu.accumulator_store %v, %p
+// CHECK-NEXT:    gpu.accumulate %x, %y, %p
+simt.kernel @beside() attributes {simt.threads = 128 : i64} {
+  %x = simt.alloc_shared : !a
+  %y = simt.alloc_shared : !b
+  %d = gpu.accumulator {columns = 16}
+  gpu.accumulate %x, %y, %d {atom = "tcgen05_m128n16k16_f16_f32", fresh} : !a, !b
+  gpu.accumulator_wait
+  %e = gpu.accumulator_load %d {layout = #l, shape = array<i64: 128, 16>} : !f
+  %p = gpu.accumulator {columns = 16}
+  gpu.accumulate %x, %y, %p {atom = "tcgen05_m128n16k16_f16_f32", fresh} : !a, !b
+  gpu.accumulator_wait
+  %q = gpu.accumulator_load %p {layout = #l, shape = array<i64: 128, 16>} : !f
+  %s = arith.addf %e, %q : !f
+  %t = gpu.accumulator {columns = 16}
+  gpu.accumulate %x, %y, %t {atom = "tcgen05_m128n16k16_f16_f32", fresh} : !a, !b
+  gpu.accumulator_wait
+  %v = gpu.accumulator_load %t {layout = #l, shape = array<i64: 128, 16>} : !f
+  gpu.accumulator_store %v, %p {layout = #l, shape = array<i64: 128, 16>} : !f
+  gpu.accumulate %x, %y, %p {atom = "tcgen05_m128n16k16_f16_f32"} : !a, !b
+  gpu.accumulator_wait
+  %w = gpu.accumulator_load %p {layout = #l, shape = array<i64: 128, 16>} : !f
+  %u = arith.addf %w, %s : !f
+  simt.return
+}

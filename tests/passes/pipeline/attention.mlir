@@ -3,7 +3,7 @@
 
 // What the passes make of attention (examples/attention.py).
 
-// The scores of an iteration are begun beside the product with the values of the one before. The accumulator stays in
+// The scores of an iteration are begun beside the product with the values of the one before, and both waited for at once. The accumulator stays in
 // tensor memory around the loop: it is read, faded and written back there; weights go by way of shared memory.
 // TENSOR:       IR Dump After check-accesses
 // TENSOR:       gpu.tcgen05_alloc {{.*}} {columns = 128 : i64}
@@ -17,12 +17,13 @@
 // TENSOR-NEXT:      [[FADED:%.*]] = arith.mulf [[OLD]]
 // TENSOR:           [[SCORES:%.*]] = gpu.accumulator at {{.*}} {columns = 64 : i64, start = 64 : i64}
 // TENSOR-NEXT:      gpu.accumulate {{.*}}, [[SCORES]] {{.*}} fresh}
-// TENSOR:           gpu.accumulator_load [[SCORES]]
 // TENSOR:           gpu.accumulator_store [[FADED]], [[OUT]]
 // TENSOR-NEXT:      simt.barrier
 // TENSOR-NEXT:      gpu.accumulate {{.*}}, [[OUT]] {atom = "tcgen05_m128n64k16_bf16_f32"}
+// TENSOR:           gpu.tcgen05_commit
 // TENSOR:           gpu.mbarrier_wait
 // TENSOR-NEXT:      simt.barrier
+// TENSOR-NEXT:      gpu.accumulator_load [[SCORES]]
 // TENSOR-NOT:       gpu.accumulator_load
 // TENSOR:           scf.yield
 // TENSOR:         gpu.accumulator_load [[OUT]]
