@@ -25,6 +25,7 @@ from benchmarks.few_rows import products_of_few_rows
 from benchmarks.measure import Launch, Row, interleaved
 from benchmarks.rows import sweep
 from benchmarks.sgemm import sgemms
+from benchmarks.sweeps import SWEEPS
 from benchmarks.variants import variants
 from benchmarks.weights import weights
 from tileopt import tile
@@ -412,6 +413,9 @@ def main(quick: bool = False, only: str = "") -> None:
     parts |= {name: part for name, part in sweeps.items() if name in only.split(",")}
     if any(word in "launch" for word in only.split(",")):
         launches(console)
+    for word in only.split(","):
+        if word in SWEEPS:  # only where it is asked for by its whole name
+            SWEEPS[word](console)
     done: list[Row] = []
     for name, part in parts.items():
         try:
