@@ -61,6 +61,7 @@ PASSES = (
     "lower-tile-to-simt",
     "keep-accumulators",  # while channels say what products read
     "chain-products",  # while a release still says of which iteration
+    "take-turns",  # while a wait still says of which iteration
     "lower-pipe",
     "lower-accumulators",  # behind the roles' beginning and end; its words in shared memory get places next
     # Fences must see which allocations share memory.

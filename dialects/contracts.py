@@ -107,6 +107,7 @@ class Hints:
     num_ctas: int | None = None
     exp2_eighths: int | None = None
     late_waits: bool | None = None
+    take_turns: bool | None = None
     occupancy: int | None = None
 
 

@@ -103,6 +103,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     "tile.occupancy": ("1 to 32", _integer(lambda n: 1 <= n <= 32)),
     "tile.exp2_eighths": ("0 to 8", _integer(lambda n: 0 <= n <= 8)),
     "tile.late_waits": ("true or false", _is_flag),
+    "tile.take_turns": ("true or false", _is_flag),
     "simt.threads": (f"1 to {MAX_THREADS}", _integer(lambda n: 1 <= n <= MAX_THREADS)),
     "simt.shared_bytes": ("a size in bytes", _integer(lambda n: n >= 0)),
     BLOCK: (f"three extents of at most {MAX_THREADS} threads", _is_extents(MAX_THREADS)),

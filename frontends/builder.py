@@ -304,8 +304,9 @@ class KernelBuilder(Tiles):
         for name in ("num_warps", "num_stages", "num_ctas", "exp2_eighths", "occupancy"):
             if getattr(hints, name) is not None:
                 attributes[f"tile.{name}"] = IntegerAttr(getattr(hints, name), i64)
-        if hints.late_waits is not None:
-            attributes["tile.late_waits"] = IntegerAttr(int(hints.late_waits), i1)
+        for name in ("late_waits", "take_turns"):
+            if getattr(hints, name) is not None:
+                attributes[f"tile.{name}"] = IntegerAttr(int(getattr(hints, name)), i1)
         kernel = tile.Kernel.make(self.name, self._inputs, Region(self.entry), self._arg_attrs, attributes)
         kernel.location = self._place()
         module = ModuleOp([kernel])

@@ -21,6 +21,7 @@ def make_hints(
     num_ctas: Any = None,
     exp2_eighths: Any = None,
     late_waits: Any = None,
+    take_turns: Any = None,
     occupancy: Any = None,
 ) -> Hints:
     """The hints that a decorator's arguments say. Raises CompileError (`kernel/hint`)."""
@@ -35,11 +36,12 @@ def make_hints(
     for name, value in (("fma", fma), ("fast_math", fast_math)):
         if not isinstance(value, bool):
             raise _wrong(name, "True or False", value)
-    if late_waits is not None and not isinstance(late_waits, bool):
-        raise _wrong("late_waits", "True, False or None", late_waits)
+    for name, value in (("late_waits", late_waits), ("take_turns", take_turns)):
+        if value is not None and not isinstance(value, bool):
+            raise _wrong(name, "True, False or None", value)
     if occupancy is not None and not _between(occupancy, MOST_BLOCKS):
         raise _wrong("occupancy", f"an integer from 1 to {MOST_BLOCKS}, or None", occupancy)
-    return Hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits, occupancy)
+    return Hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits, take_turns, occupancy)
 
 
 def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
@@ -47,7 +49,17 @@ def changed(hints: Hints, threads: bool, given: Mapping[str, Any]) -> Hints:
     known = (
         ("fma", "fast_math")
         if threads
-        else ("num_warps", "num_stages", "fma", "fast_math", "num_ctas", "exp2_eighths", "late_waits", "occupancy")
+        else (
+            "num_warps",
+            "num_stages",
+            "fma",
+            "fast_math",
+            "num_ctas",
+            "exp2_eighths",
+            "late_waits",
+            "take_turns",
+            "occupancy",
+        )
     )
     for name in given:
         if name not in known:

@@ -41,6 +41,7 @@ _PASSES = {
     "lower-tile-to-simt": "tileopt.passes.lowering.lower_tile_to_simt",
     "keep-accumulators": "tileopt.passes.lowering.keep_accumulators",
     "chain-products": "tileopt.passes.lowering.chain_products",
+    "take-turns": "tileopt.passes.lowering.take_turns",
     "lower-pipe": "tileopt.passes.lowering.lower_pipe",
     "lower-accumulators": "tileopt.passes.lowering.lower_accumulators",
     "insert-fences": "tileopt.passes.lowering.insert_fences",

@@ -98,6 +98,13 @@ _NOTICED: set[type[Operation]] = {
 }  # fmt: skip
 
 
+def _of_warp(value: Any) -> Any:
+    """One number for what all lanes have alike: a warp's number, say."""
+    if isinstance(value, np.ndarray) and value.dtype != np.bool_ and (value == value[0]).all():
+        return int(value[0])
+    return value
+
+
 class Warp:
     """One warp's run. `waits`: what it is waiting for."""
 
@@ -187,7 +194,7 @@ class Warp:
         values = [self.values[v] for v in op.operands]
         compute = _BINARY.get(type(op))
         if compute is not None and not isinstance(op.results[0].type, VectorType):
-            self.values[op.results[0]] = compute(*values)
+            self.values[op.results[0]] = _of_warp(compute(*values))
             return
         match op:
             case arith.ConstantOp():
@@ -220,7 +227,7 @@ class Warp:
             case arith.SelectOp() if not isinstance(op.result.type, VectorType):
                 self.values[op.result] = values[1] if values[0] else values[2]
             case arith.ExtSIOp() | arith.ExtUIOp() | arith.TruncIOp() | arith.IndexCastOp() if isinstance(
-                values[0], int
+                values[0], int | np.ndarray
             ):
                 self.values[op.results[0]] = values[0]
             case _ if op.results and not any(isinstance(r.type, IntegerType | IndexType) for r in op.results):

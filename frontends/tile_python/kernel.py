@@ -68,6 +68,7 @@ def kernel(
     num_ctas: int | None = None,
     exp2_eighths: int | None = None,
     late_waits: bool | None = None,
+    take_turns: bool | None = None,
     occupancy: int | None = None,
 ) -> Callable[[Callable[..., Any]], TileKernel]: ...
 def kernel(
@@ -80,6 +81,7 @@ def kernel(
     num_ctas: int | None = None,
     exp2_eighths: int | None = None,
     late_waits: bool | None = None,
+    take_turns: bool | None = None,
     occupancy: int | None = None,
 ) -> TileKernel | Callable[[Callable[..., Any]], TileKernel]:
     """Makes a kernel of a function that says what one block does.
@@ -88,12 +90,13 @@ def kernel(
     after each multiplication and addition; `fast_math=True` takes the hardware's approximate functions; `num_ctas`
     blocks that take neighbouring tiles form a cluster and load together what they share, on GPUs that have clusters.
     `exp2_eighths` of each eight elements of `exp2` beside products are computed as polynomials, and `late_waits=True`
-    waits for a late product (see `skew-products`) in the next iteration (None: as the times of the units advise).
+    waits for a late product (see `skew-products`) in the next iteration (None: as the times of the units advise);
+    with `take_turns=True` the warpgroups of a block begin such a loop's products one after the other.
     `occupancy` blocks shall find room on a multiprocessor at once: a thread has so many registers that they do.
 
     Errors: `kernel/annotation` for a parameter whose kind is not said, `source/missing`, `kernel/hint`.
     """
-    hints = make_hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits, occupancy)
+    hints = make_hints(num_warps, num_stages, fma, fast_math, num_ctas, exp2_eighths, late_waits, take_turns, occupancy)
 
     def make(function: Callable[..., Any]) -> TileKernel:
         check_function(function, "tile")

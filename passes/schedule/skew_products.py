@@ -46,6 +46,8 @@ from tileopt.passes.schedule.split_loops import REST
 
 LATE_WAITS = "tile.late_waits"  # of a kernel: the author's choice
 OTHER_REGISTERS = 16  # of a thread: sums and extremes of its rows, addresses
+TAKE_TURNS = "tile.take_turns"  # of a kernel: the author's choice
+TURNS = "pipe.turns"  # of a loop: the warpgroups begin its products in turn
 LATE = "pipe.late"  # of a loop: its last products are waited for in the next iteration
 
 
@@ -61,6 +63,7 @@ class SkewProducts(ModulePass):
                     for loop in [x for x in block.walk() if isinstance(x, scf.ForOp)]:
                         parts = None if REST in loop.attributes else _parts(loop, late=_waits_late(loop, kernel, roles))
                         if parts is not None:
+                            parts.turns = kernel.flag(TAKE_TURNS)
                             _skew(loop, parts)
 
 
@@ -73,6 +76,7 @@ class _Parts:
     carried: list[int]
     crossing: list[SSAValue] = field(default_factory=list)
     late: bool = False
+    turns: bool = False
 
 
 def _waits_late(loop: scf.ForOp, kernel: tile.Kernel, roles: pipe.Roles) -> bool:
@@ -254,6 +258,8 @@ def _skew(loop: scf.ForOp, parts: _Parts) -> None:
     made.attributes.update(loop.attributes)
     if parts.late:
         made.attributes[LATE] = UnitAttr()
+    if parts.turns:
+        made.attributes[TURNS] = UnitAttr()
 
     mine, theirs, crossed = _cut(made.results, len(own), len(parts.carried))
     after: dict[SSAValue, SSAValue] = dict(zip(parts.crossing, crossed, strict=True))

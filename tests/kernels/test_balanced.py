@@ -58,13 +58,16 @@ def test_powers(eighths: int, target: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(("length", "causal"), [(200, False), (200, True), (64, True)])
-@pytest.mark.parametrize("hints", [{"exp2_eighths": 4}, {"exp2_eighths": 8, "fast_math": True}, {}], ids=str)
+@pytest.mark.parametrize(
+    "hints", [{"exp2_eighths": 4}, {"exp2_eighths": 8, "fast_math": True}, {"take_turns": True}, {}], ids=str
+)
 def test_attention(hints: dict[str, Any], length: int, causal: bool, rng: np.random.Generator) -> None:
     q, k, v = (rng.standard_normal((2, length, 64)).astype(BF16) for _ in range(3))
     out = np.empty_like(q)
     scale = float(np.log2(np.e) / 8)
     kernel = attention.with_hints(**hints)
-    kernel[-(-length // 64), 2](q, k, v, out, scale, 64, 64, 64, causal, target="model:sm_90a")
+    rows = 128 if "take_turns" in hints else 64  # turns are of two warpgroups
+    kernel[-(-length // rows), 2](q, k, v, out, scale, rows, 64, 64, causal, target="model:sm_90a")
     wide = [t.astype(np.float64) for t in (q, k, v)]
     scores = wide[0] @ wide[1].transpose(0, 2, 1) / 8
     if causal:

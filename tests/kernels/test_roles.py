@@ -97,6 +97,16 @@ def test_attention(shape: tuple[int, int, int, bool]) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_turns(causal: bool, late: bool) -> None:
+    """Two warpgroups; more iterations than slots, and several tiles of a persistent block."""
+    shape = (128, 64, 64, causal)
+    for trips in (*TRIPS, 9):
+        for seed in range(2):
+            check_flash(flash(*shape, late=late, turns=True), *shape, trips, seed)
+
+
+@pytest.mark.parametrize("late", [False, True])
 def test_when_products_are_waited_for(late: bool) -> None:
     for causal in (False, True):
         shape = (64, 64, 64, causal)
