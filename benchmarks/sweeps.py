@@ -36,10 +36,17 @@ FORMS: tuple[tuple[int, int, dict[str, Any]], ...] = (
     ),
     *((128, 128, {"exp2_eighths": eighths, "late_waits": True, "fast_math": True}) for eighths in (2, 3, 4)),
     *((128, 128, {"late_waits": True, "num_stages": stages}) for stages in (2, 3)),
+    *(
+        (128, 128, {"exp2_eighths": eighths, "late_waits": late, "take_turns": True})
+        for late in (False, True)
+        for eighths in (0, 1, 2)
+    ),
     (128, 64, {}),
     (128, 96, {}),
     (128, 192, {}),
-    *((128, 192, {"exp2_eighths": eighths, "late_waits": False}) for eighths in (0, 2, 4)),
+    *((128, 192, {"exp2_eighths": eighths, "late_waits": False}) for eighths in (1, 2)),
+    *((128, 192, {"exp2_eighths": eighths, "take_turns": True}) for eighths in (0, 1, 2)),
+    (128, 64, {"take_turns": True}),
     (64, 64, {}),
     (64, 128, {}),
     (64, 128, {"exp2_eighths": 2, "late_waits": True}),

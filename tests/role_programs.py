@@ -55,7 +55,9 @@ def gemm(bm: int, bn: int, bk: int, out: str = WIDE, warps: int | None = None) -
 @cache
 def flash(bm: int, bn: int, d: int, causal: bool, late: bool | None = None, turns: bool | None = None) -> ModuleOp:
     arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS)
-    return lowered(attention.with_hints(late_waits=late, take_turns=turns), **arrays, scale="f32", BM=bm, BN=bn, D=d, CAUSAL=causal)
+    return lowered(
+        attention.with_hints(late_waits=late, take_turns=turns), **arrays, scale="f32", BM=bm, BN=bn, D=d, CAUSAL=causal
+    )
 
 
 BLOCKS = 2  # that a persistent kernel's tiles are dealt out to

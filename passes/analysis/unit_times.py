@@ -1,7 +1,8 @@
 """How long an iteration of a loop keeps each kind of unit of a multiprocessor busy, from the tile ops of its body.
 
 Counted are operations on tiles: what scalars, addresses and copies cost is little beside them. `issue` counts what the
-schedulers issue, with a multiplication that only sums and differences take fused with them where the kernel allows it.
+schedulers issue, twice where the unit takes two clocks for a warp (comparisons, extremes, conversions: 64 results a
+clock), and a multiplication that only sums and differences take is fused with them where the kernel allows it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,8 @@ from tileopt.dialects.tile_types import tile_shape
 _SPECIAL = (math.Exp2Op, math.SqrtOp, math.RsqrtOp, arith.DivfOp)
 _FAST = (math.ExpOp, math.LogOp, math.Log2Op, math.Log10Op, math.SinOp, math.CosOp, math.TanhOp)
 _SUMS = (arith.AddfOp, arith.SubfOp)
-_PLAIN = (
-    *_SUMS, arith.MulfOp, arith.NegfOp, arith.MaximumfOp, arith.MinimumfOp, arith.SelectOp, arith.CmpfOp, arith.CmpiOp,
-    arith.AddiOp, arith.TruncFOp, arith.ExtFOp, math.FmaOp, math.AbsFOp, tile.Reduce,
-)  # fmt: skip
-
+_FULL_RATE = (*_SUMS, arith.MulfOp, arith.NegfOp, arith.AddiOp, arith.ExtFOp, math.FmaOp, math.AbsFOp)
+_HALF_RATE = (arith.MaximumfOp, arith.MinimumfOp, arith.SelectOp, arith.CmpfOp, arith.CmpiOp)
 
 CROWDED = 0.75  # of the products' time: special functions that take less hide behind them
 
@@ -65,9 +63,11 @@ def unit_times(body: Block, kernel: KernelOp, target: Target) -> UnitTimes | Non
             special += size
             issue += size
             exp2 += size if is_exp2(op) else 0
-        elif isinstance(op, arith.TruncFOp) and bit_width(element_type(op.result.type)) == 16:
-            issue += size // 2  # one instruction narrows two
-        elif isinstance(op, _PLAIN) and not (fused and _is_fused(op)):
+        elif isinstance(op, arith.TruncFOp):  # one instruction narrows two to 16 bits
+            issue += size if bit_width(element_type(op.result.type)) == 16 else 2 * size
+        elif isinstance(op, _HALF_RATE) or (isinstance(op, tile.Reduce) and op.kind.data in ("max", "min")):
+            issue += 2 * size
+        elif isinstance(op, (*_FULL_RATE, tile.Reduce)) and not (fused and _is_fused(op)):
             issue += size
     rates = target.rates
     return UnitTimes(special / rates.special, issue / rates.fma, tensor / rates.tensor, exp2)

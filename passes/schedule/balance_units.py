@@ -4,8 +4,8 @@ From: tile. To: the same. Invariant: a `math.exp2` on a tile of f32, directly in
 tensor cores, may have `tile.exp2_eighths`: of each eight pairs of registers of a thread so many are computed as
 polynomials; with `tile.exp2_degree` 3 only where all that takes its result rounds to 16 bits or sums, under fast math.
 
-The share makes the loop's special functions take as long as what its schedulers issue, the polynomials among it (see
-`unit_times`). Where products take much longer than either, nothing is gained, and where they are few, the loop waits
+The share is the largest with which the loop's special functions still take as long as what its schedulers issue, the
+polynomials among it (see `unit_times`). Where products take much longer than either, nothing is gained, and where they are few, the loop waits
 for memory. A kernel's `tile.exp2_eighths`, or the option `eighths`, takes the place of the model.
 """
 
@@ -25,7 +25,8 @@ from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Rates, Target, target_of
 from tileopt.passes.analysis.unit_times import UnitTimes, elements, is_exp2, unit_times
 
-BESIDE_POLYNOMIAL = 7  # instructions: two clamp, three round and subtract, one shifts, one multiplies
+# Issues: of two that clamp and one that shifts, which take two each, of three that round and subtract, and of a product.
+BESIDE_POLYNOMIAL = 10
 FEW = 8
 MOST_EIGHTHS = 4  # beyond, polynomials would hold up the loop
 
@@ -72,7 +73,7 @@ def share(times: UnitTimes, rates: Rates, degree: int) -> int:
     if not times.crowded or spare <= 0:
         return 0
     moved = times.exp2 / rates.special + times.exp2 * (BESIDE_POLYNOMIAL + degree - 1) / rates.fma
-    return min(MOST_EIGHTHS, round(8 * spare / moved))
+    return min(MOST_EIGHTHS, int(8 * spare / moved))
 
 
 def _is_coarse(user: Operation) -> bool:

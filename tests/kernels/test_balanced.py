@@ -98,7 +98,8 @@ def test_a_quarter() -> None:
 
 
 def test_the_model_chooses() -> None:
-    """With heads of 64, special functions take as long as products; with heads of 128 they hide behind them."""
-    assert instructions(compiled(64).ptx)[1] == 2 * 8
+    """With heads of 64, special functions take as long as products, but what is issued beside them is hardly less, and
+    an eighth as polynomials would be more; with heads of 128 they hide behind products."""
+    assert instructions(compiled(64).ptx)[1] == 0
     assert instructions(compiled(128).ptx)[1] == 0
     assert compiled(128).ptx == compiled(128, exp2_eighths=0).ptx

@@ -4,7 +4,7 @@
 // Beside a product of depth 64, exp2 takes twice as long as the product does: some of it becomes polynomials.
 // CHECK-LABEL: tile.kernel @crowded
 // CHECK:         scf.for
-// CHECK:           math.exp2 {{.*}} {tile.exp2_eighths = 3 : i64, tile.exp2_degree = 5 : i64}
+// CHECK:           math.exp2 {{.*}} {tile.exp2_eighths = 2 : i64, tile.exp2_degree = 5 : i64}
 // CHECK:         math.exp2 %{{[a-z]+}} : tensor<64x64xf32>
 // GIVEN-LABEL: tile.kernel @crowded
 // GIVEN:         tile.exp2_eighths = 1 : i64, tile.exp2_degree = 5 : i64
@@ -27,7 +27,7 @@ tile.kernel @crowded(%n: i64, %f: f32, %h: bf16) attributes {tile.num_warps = 4 
 
 // Under fast math, where all that takes the result rounds to 16 bits or sums: a lower degree.
 // CHECK-LABEL: tile.kernel @coarse
-// CHECK:         math.exp2 {{.*}} {tile.exp2_eighths = 3 : i64, tile.exp2_degree = 3 : i64}
+// CHECK:         math.exp2 {{.*}} {tile.exp2_eighths = 2 : i64, tile.exp2_degree = 3 : i64}
 tile.kernel @coarse(%n: i64, %f: f32, %h: bf16) attributes {tile.num_warps = 4 : i64, tile.fast_math} {
   %a = tile.splat %h : bf16 -> tensor<64x64xbf16>
   %zero = tile.splat %f : f32 -> tensor<64x64xf32>
