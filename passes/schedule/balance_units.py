@@ -5,8 +5,9 @@ tensor cores, may have `tile.exp2_eighths`: of each eight pairs of registers of 
 polynomials; with `tile.exp2_degree` 3 only where all that takes its result rounds to 16 bits or sums, under fast math.
 
 The share is the largest with which the loop's special functions still take as long as what its schedulers issue, the
-polynomials among it (see `unit_times`). Where products take much longer than either, nothing is gained, and where they are few, the loop waits
-for memory. A kernel's `tile.exp2_eighths`, or the option `eighths`, takes the place of the model.
+polynomials among it (see `unit_times`). Where products take much longer than either, nothing is gained, and where they
+are few, the loop waits for memory. A kernel's `tile.exp2_eighths`, or the option `eighths`, takes the place of the
+model.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tileopt.dialects.dtypes import bit_width, element_type
 from tileopt.dialects.target import Rates, Target, target_of
 from tileopt.passes.analysis.unit_times import UnitTimes, elements, is_exp2, unit_times
 
-# Issues: of two that clamp and one that shifts, which take two each, of three that round and subtract, and of a product.
+# Issues: two clamp and one shifts, which count twice, three round and subtract, one multiplies.
 BESIDE_POLYNOMIAL = 10
 FEW = 8
 MOST_EIGHTHS = 4  # beyond, polynomials would hold up the loop
