@@ -3,8 +3,8 @@ together.
 
 - Where some loads are shared along each of the first two axes of the grid (a product's operands), rows of tiles are
   done in groups, column by column: with as many columns beside them as fill the machine, operands stay in the L2 cache.
-- Where the loops get longer along an axis (causal attention), the longest come first, and every second round goes
-  backwards: who had the longest of one round has the shortest of the next.
+- Where the loops get longer, or shorter, along an axis (causal attention and its gradients), the longest come first,
+  and every second round goes backwards: who had the longest of one round has the shortest of the next.
 - Else axis 0 runs fastest, as it does where the hardware takes the blocks.
 """
 
@@ -40,21 +40,23 @@ class Order:
     def __init__(self, loads: Iterable[tile.Load], loops: Iterable[Operation]) -> None:
         axes = [_axes_of(load) for load in loads]
         self.grouped = _shared_along_both(axes)
-        ends = [loop.ub for loop in loops if isinstance(loop, scf.ForOp)]
-        self.longer = next((a for end in ends for a in range(3) if _growth(end, a) == 1), None)
+        counted = [loop for loop in loops if isinstance(loop, scf.ForOp)]
+        ways = [(axis, _lengthening(loop, axis)) for loop in counted for axis in range(3)]
+        changes: list[tuple[int | None, int]] = [(axis, way) for axis, way in ways if way]
+        self.changing, self.way = changes[0] if changes else (None, 0)
 
     @property
     def fastest(self) -> int:
         """The axis along which blocks that are taken one after the other are neighbours: each 2, 4 or 8 of them from a
         multiple on, where the grid has a multiple of blocks along it."""
-        return 0 if self.longer != 0 else 1
+        return 0 if self.changing != 0 else 1
 
     def ids(
         self, at: Operation, turn: SSAValue, extents: list[SSAValue], total: SSAValue, width: SSAValue
     ) -> list[SSAValue]:
         """The ids of the block that is taken as number `turn` of `total`, `width` of which run together."""
-        if self.longer is not None:
-            return _longest_first(at, _back_and_forth(at, turn, total, width), extents, self.longer)
+        if self.changing is not None:
+            return _longest_first(at, _back_and_forth(at, turn, total, width), extents, self.changing, self.way)
         plane = multiply(at, extents[0], extents[1])
         inside, third = remainder(at, turn, plane), divide(at, turn, plane)
         if not self.grouped:
@@ -79,14 +81,14 @@ def _back_and_forth(at: Operation, turn: SSAValue, total: SSAValue, width: SSAVa
     return emit(at, arith.SelectOp, [emit(at, arith.AndIOp, [odd, whole], [i1]), back, turn])
 
 
-def _longest_first(at: Operation, rest: SSAValue, extents: list[SSAValue], axis: int) -> list[SSAValue]:
-    """The other axes fastest, and `axis` from its end."""
+def _longest_first(at: Operation, rest: SSAValue, extents: list[SSAValue], axis: int, way: int) -> list[SSAValue]:
+    """The other axes fastest, and `axis` from its end where loops get longer along it."""
     ids: dict[int, SSAValue] = {}
     for other in range(3):
         if other != axis:
             ids[other] = remainder(at, rest, extents[other])
             rest = divide(at, rest, extents[other])
-    ids[axis] = subtract(at, subtract(at, extents[axis], number(at, 1)), rest)
+    ids[axis] = subtract(at, subtract(at, extents[axis], number(at, 1)), rest) if way > 0 else rest
     return [ids[a] for a in range(3)]
 
 
@@ -109,6 +111,15 @@ def _axes_of(load: tile.Load) -> frozenset[int]:
 def _shared_along_both(axes: list[frozenset[int]]) -> bool:
     """Whether some loads are shared along each of the first two axes."""
     return any(0 in a and 1 not in a for a in axes) and any(1 in a and 0 not in a for a in axes)
+
+
+def _lengthening(loop: scf.ForOp, axis: int) -> int:
+    """1 where a loop's trips never get fewer with the block's id, -1 where never more, 0 where that is not known or
+    they are as many."""
+    begin, end = _growth(loop.lb, axis), _growth(loop.ub, axis)
+    if begin is None or end is None or begin * end > 0:
+        return 0
+    return (end > begin) - (end < begin)
 
 
 def _growth(value: SSAValue, axis: int) -> int | None:

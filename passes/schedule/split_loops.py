@@ -2,11 +2,13 @@
 
 From: tile+pipe with roles. To: tile+pipe. Invariant: what a loop computes. A consumers' loop in which a comparison of
 tiles holds for all elements up to an iteration that is known before the loop, and in it selects a value, is two
-loops: one up to there without the comparison, and one for the rest as it was.
+loops: one up to there without the comparison, and one for the rest as it was. Where comparisons hold from some
+iteration on, another loop as it was stands in front, up to there.
 
 Both sides of the comparison must be sums of the loop's variable, of numbers made outside, and of positions in the tile
-(`tile.arange`), all times constants: a causal mask, or the last columns of a ragged array. Sums in i64 may wrap: where
-a number is not between -2**40 and 2**40, which is tested before the loop, the first loop has no iterations.
+(`tile.arange`), all times constants: a causal mask, the edge of a window, or the last columns of a ragged array. Sums
+in i64 may wrap: where a number is not between -2**40 and 2**40, which is tested before the loop, the loop without
+comparisons has no iterations.
 """
 
 from __future__ import annotations
@@ -75,21 +77,23 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Mask:
-    """A comparison that holds where `over < 0`; it holds for all elements while the greatest of them is."""
+    """A comparison that holds where `over < 0`; it holds for all elements while the greatest of them is: up to some
+    iteration where `over` grows with the loop's variable, from some iteration on where it shrinks."""
 
     op: arith.CmpiOp
     over: _Sum
 
 
 def _masks(loop: scf.ForOp) -> list[_Mask]:
-    """The comparisons in the loop's body that hold for all elements up to some iteration, and select something."""
+    """The comparisons in the loop's body that hold for all elements up to, or from, some iteration, and select
+    something."""
     if constant(loop.step) != 1 or loop.lb.type != i64 or any(op.regions for op in loop.body.block.ops):
         return []
     found: list[_Mask] = []
     for op in loop.body.block.ops:
         if isinstance(op, arith.CmpiOp) and _selects(op.result):
             over = _over(op, loop)
-            if over is not None and over.factor > 0 and over.small:
+            if over is not None and over.factor and over.small:
                 found.append(_Mask(op, over))
     return found
 
@@ -154,28 +158,48 @@ def _number(value: Attribute) -> int | None:
 
 
 def _split(loop: scf.ForOp, masks: list[_Mask]) -> None:
-    """Puts a loop without the masks in front of the loop, which begins where that ends."""
+    """Puts a loop without the masks in front of the loop, which begins where that ends; and one with them in front of
+    that, if some masks hold only from some iteration on."""
     block = loop.parent
     assert block is not None
-    end = loop.ub
+    begin, end = loop.lb, loop.ub
     safe = emit(loop, arith.AndIOp, [_between(loop, loop.lb), _between(loop, loop.ub)], [i1])
     for mask in masks:
-        bound = number(loop, -mask.over.high)  # factor * j < bound - terms, for all elements
-        for value, times in mask.over.terms.items():
-            bound = add(loop, bound, multiply(loop, value, number(loop, -times)))
+        over, sign = mask.over, 1 if mask.over.factor > 0 else -1
+        # factor * j + terms + high < 0, which is for all elements, up to here or from here on
+        bound = number(loop, -over.high if sign > 0 else over.high + 1)
+        for value, times in over.terms.items():
+            bound = add(loop, bound, multiply(loop, value, number(loop, -sign * times)))
             safe = emit(loop, arith.AndIOp, [safe, _between(loop, value)], [i1])
-        last = emit(loop, arith.CeilDivSIOp, [bound, number(loop, mask.over.factor)])
-        end = emit(loop, arith.MinSIOp, [end, last])
-    end = emit(loop, arith.MaxSIOp, [choose(loop, safe, end, loop.lb), loop.lb])
+        at = emit(loop, arith.CeilDivSIOp, [bound, number(loop, abs(over.factor))])
+        if sign > 0:
+            end = emit(loop, arith.MinSIOp, [end, at])
+        else:
+            begin = emit(loop, arith.MaxSIOp, [begin, at])
+    first: scf.ForOp | None = None
+    if begin is not loop.lb:
+        begin = choose(loop, safe, emit(loop, arith.MinSIOp, [begin, loop.ub]), loop.ub)
+        first = loop.clone()
+        first.operands = [loop.lb, begin, loop.step, *loop.iter_args]
+        first.attributes[REST] = UnitAttr()
+        block.insert_op_before(first, loop)
+    rest = end is not loop.ub
+    end = emit(loop, arith.MaxSIOp, [choose(loop, safe, end, begin), begin])
     values: dict[SSAValue, SSAValue] = {}
-    first = loop.clone(values)
-    first.operands = [loop.lb, end, loop.step, *loop.iter_args]
-    block.insert_op_before(first, loop)
+    free = loop.clone(values)
+    free.operands = [begin, end, loop.step, *(loop.iter_args if first is None else first.results)]
+    block.insert_op_before(free, loop)
     for mask in masks:
         _hold(values[mask.op.result])
-    _drop_unused(first.body.block)
-    loop.operands = [end, loop.ub, loop.step, *first.results]
-    loop.attributes[REST] = UnitAttr()
+    _drop_unused(free.body.block)
+    if rest:
+        loop.operands = [end, loop.ub, loop.step, *free.results]
+        loop.attributes[REST] = UnitAttr()
+        return
+    for old, new in zip(loop.results, free.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    block.erase_op(loop)
 
 
 def _hold(condition: SSAValue) -> None:

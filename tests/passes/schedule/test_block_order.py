@@ -24,7 +24,7 @@ KERNEL = """tile.kernel @f(%x: !tile.view<?x?xf32, shared>, %n: i64) {{
 %bi = tile.bid {{axis = 0 : i64}}
 %bj = tile.bid {{axis = 1 : i64}}
 {bound}
-scf.for %k = %c0 to %e step %c1 : i64 {{
+scf.for %k = %s to %e step %c1 : i64 {{
   %a = tile.load %x[{first}, %k] {{vector = 1 : i64}} : !tile.view<?x?xf32, shared> -> tensor<8x8xf32>
   %b = tile.load %x[{second}, %k] {{vector = 1 : i64}} : !tile.view<?x?xf32, shared> -> tensor<8x8xf32>
 }}
@@ -37,10 +37,14 @@ CAUSAL = """%p = arith.addi %bi, %c1 : i64
 %e = arith.minsi %d, %n : i64"""
 FALLING = "%e = arith.subi %n, %bi : i64"
 UNKNOWN = "%e = arith.muli %bi, %n : i64"
+# What begins later with the block's id, and what also ends later: a window.
+LATER = "%s = arith.divsi %bi, %c64 : i64\n%e = arith.addi %n, %c0 : i64"
+WINDOW = "%s = arith.addi %bi, %c0 : i64\n%e = arith.addi %bi, %n : i64"
 
 
 def order_of(bound: str, first: str = "%bi", second: str = "%bj") -> Order:
-    module = parse_module(create_context(), KERNEL.format(bound=bound, first=first, second=second))
+    start = "" if "%s =" in bound else "%s = arith.constant 0 : i64\n"
+    module = parse_module(create_context(), KERNEL.format(bound=start + bound, first=first, second=second))
     loads = [op for op in module.walk() if isinstance(op, tile.Load)]
     loops = [op for op in module.walk() if isinstance(op, scf.ForOp)]
     return Order(loads, loops)
@@ -77,7 +81,12 @@ def evaluate(op: Operation, values: list[Any]) -> Any:
             return _BINARY[type(op)](*values)
 
 
-ORDERS = {"rows": (SAME, "%bi", "%bi"), "groups": (SAME, "%bi", "%bj"), "longest": (CAUSAL, "%bi", "%bj")}
+ORDERS = {
+    "rows": (SAME, "%bi", "%bi"),
+    "groups": (SAME, "%bi", "%bj"),
+    "longest": (CAUSAL, "%bi", "%bj"),
+    "later": (LATER, "%bi", "%bj"),
+}
 
 
 @given(st.sampled_from(sorted(ORDERS)), st.tuples(*[st.integers(1, n) for n in (40, 7, 3)]), st.integers(1, 150))
@@ -110,6 +119,16 @@ def test_the_longest_come_first_and_even_out() -> None:
     assert max(straight) / np.mean(straight) > 1.1
 
 
-@pytest.mark.parametrize(("bound", "longer"), [(SAME, None), (CAUSAL, 0), (FALLING, None), (UNKNOWN, None)])
-def test_along_which_axis_loops_get_longer(bound: str, longer: int | None) -> None:
-    assert order_of(bound).longer == longer
+def test_those_that_begin_early_come_first_where_all_end_together() -> None:
+    found = taken(order_of(*ORDERS["later"]), (64, 16, 1), 132)
+    first = [i for i, _, _ in found[:132]]
+    assert first == sorted(first) and first[0] == 0
+
+
+WAYS = [(SAME, None, 0), (CAUSAL, 0, 1), (FALLING, 0, -1), (UNKNOWN, None, 0), (LATER, 0, -1), (WINDOW, None, 0)]
+
+
+@pytest.mark.parametrize(("bound", "axis", "way"), WAYS)
+def test_along_which_axis_loops_get_longer_or_shorter(bound: str, axis: int | None, way: int) -> None:
+    found = order_of(bound)
+    assert (found.changing, found.way) == (axis, way)

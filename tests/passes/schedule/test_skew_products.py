@@ -97,7 +97,7 @@ tile.kernel @f(%x: {SHARED} {CONTRACT}, %y: {SHARED} {CONTRACT}, %w: {SHARED} {C
   %d = tile.reshape %c : tensor<{S}xi64> -> tensor<1x{S}xi64>
   %e = tile.broadcast %d : tensor<1x{S}xi64> -> tensor<{M}x{S}xi64>
   %t = tile.splat %top : i64 -> tensor<{M}x{S}xi64>
-  %inside = arith.cmpi PREDICATE : tensor<{M}x{S}xi64>
+  INSIDE
   %m = arith.select %inside, %s, %one : tensor<{M}x{S}xi1>, {ACC}
   %p = arith.truncf %m : {ACC} to {TALL}
   %v = tile.load %w[%at, %c0] {{vector = 8 : i64}} : {SHARED} -> {SMALL}
@@ -108,23 +108,40 @@ tile.store %r, %out[%ro, %c0] : {ACC}, {OWNED}
 tile.return
 }}
 }}"""
-PREDICATES = {"slt": "slt, %e, %t", "sle": "sle, %e, %t", "sgt": "sgt, %t, %e", "sge": "sge, %t, %e"}
+# What each mask says of columns %e and a limit %t, and the comparisons that are left in each of its loops.
+UP_TO = {"slt": "slt, %e, %t", "sle": "sle, %e, %t", "sgt": "sgt, %t, %e", "sge": "sge, %t, %e"}
+FROM = {"from slt": "slt, %t, %e", "from sle": "sle, %t, %e", "from sgt": "sgt, %e, %t", "from sge": "sge, %e, %t"}
+COMPARED = dict.fromkeys(UP_TO, [0, 1]) | dict.fromkeys(FROM, [1, 0]) | {"window": [2, 0, 2]}
+PREDICATES = list(COMPARED)
+
+
+def inside(predicate: str) -> str:
+    """The ops of a mask; a window goes from 20 columns before the limit up to it."""
+    tile = f"tensor<{M}x{S}xi64>"
+    if predicate != "window":
+        return f"%inside = arith.cmpi {(UP_TO | FROM)[predicate]} : {tile}"
+    return f"""%wide = arith.constant dense<20> : {tile}
+  %past = arith.addi %e, %wide : {tile}
+  %below = arith.cmpi sle, %e, %t : {tile}
+  %above = arith.cmpi sgt, %past, %t : {tile}
+  %inside = arith.andi %below, %above : tensor<{M}x{S}xi1>"""
 
 
 @cache
 def masked(predicate: str) -> tuple[ModuleOp, ModuleOp]:
-    before = parse_module(create_context(), MASKED.replace("PREDICATE", PREDICATES[predicate]))
+    before = parse_module(create_context(), MASKED.replace("INSIDE", inside(predicate)))
     verify(before)
     return before, run(before.clone(), (*PASSES, *LATER))
 
 
 @pytest.mark.parametrize("predicate", PREDICATES)
-def test_the_mask_is_out_of_the_first_loop(predicate: str) -> None:
+def test_the_mask_is_out_of_one_loop(predicate: str) -> None:
     (roles,) = (op for op in walk(masked(predicate)[1]) if isinstance(op, pipe.Roles))
     loops = [op for op in roles.consumers.walk() if isinstance(op, scf.ForOp) and _products(op)]
     inner = [op for op in loops if not any(op is not other and op.is_ancestor(other) for other in loops)]
     compared = [sum(op.name == "arith.cmpi" for op in loop.walk()) for loop in inner]
-    assert compared == [0, 1] and REST in inner[1].attributes
+    assert compared == COMPARED[predicate]
+    assert [REST in loop.attributes for loop in inner] == [count > 0 for count in compared]
 
 
 def _products(loop: scf.ForOp) -> int:
