@@ -98,7 +98,7 @@ def three_products(
     tile.store(out, (i, 0), acc.astype(out.dtype))
 
 
-@tile.kernel
+@tile.kernel(fast_math=True)
 def capped_attention(
     q: tile.In,
     k: tile.In,
@@ -113,7 +113,7 @@ def capped_attention(
 ):
     """Attention whose scores are capped, cap * tanh(score / cap), and see `window` columns back; (heads, length, D).
 
-    `scale` includes no log2(e): the cap is in natural units.
+    `scale` includes no log2(e): the cap is in natural units. The hardware's tanh is within 2**-11.
     """
     i, head = tile.bid(0), tile.bid(1)
     queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
@@ -125,14 +125,84 @@ def capped_attention(
     for j in range(first, tile.cdiv(min((i + 1) * BM, k.shape[1]), BN)):
         keys = tile.load(k, (head, j, 0), (1, BN, D)).reshape((BN, D))
         scores = tile.mma(queries, keys.T, tile.zeros((BM, BN), tile.f32)) * scale
-        raised = tile.exp2(scores * (2.885390082 / cap))
-        scores = cap * (1.0 - 2.0 / (raised + 1.0)) * 1.442695041
+        scores = tile.tanh(scores * (1.0 / cap)) * (cap * 1.442695041)
         columns = j * BN + tile.arange(BN)
         seen = (columns[None, :] <= rows[:, None]) & (columns[None, :] > rows[:, None] - window)
         scores = tile.where(seen, scores, float("-inf"))
         new_top = tile.maximum(top, tile.max(scores, axis=1))
         weights = tile.exp2(scores - new_top[:, None])
         fade = tile.exp2(top - new_top)
+        total = total * fade + tile.sum(weights, axis=1)
+        values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
+        acc = tile.mma(weights.astype(v.dtype), values, acc * fade[:, None])
+        top = new_top
+    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
+
+
+@tile.kernel
+def biased_attention(
+    q: tile.In,
+    k: tile.In,
+    v: tile.In,
+    bias: tile.In,
+    out: tile.Out,
+    scale: tile.f32,
+    BM: tile.Const[int] = 64,
+    BN: tile.Const[int] = 64,
+    D: tile.Const[int] = 64,
+):
+    """softmax(q @ k.T / sqrt(D) + bias) @ v; bias of (heads, queries, keys). `scale`: log2(e) / sqrt(D)."""
+    i, head = tile.bid(0), tile.bid(1)
+    queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
+    top = tile.full((BM,), float("-inf"), tile.f32)
+    total = tile.zeros((BM,), tile.f32)
+    acc = tile.zeros((BM, D), tile.f32)
+    for j in range(tile.cdiv(k.shape[1], BN)):
+        keys = tile.load(k, (head, j, 0), (1, BN, D)).reshape((BN, D))
+        added = tile.load(bias, (head, i, j), (1, BM, BN)).reshape((BM, BN)).astype(tile.f32)
+        scores = tile.mma(queries, keys.T, tile.zeros((BM, BN), tile.f32)) * scale + added * 1.442695041
+        columns = j * BN + tile.arange(BN)
+        scores = tile.where(columns[None, :] < k.shape[1], scores, float("-inf"))
+        new_top = tile.maximum(top, tile.max(scores, axis=1))
+        weights = tile.exp2(scores - new_top[:, None])
+        fade = tile.exp2(top - new_top)
+        total = total * fade + tile.sum(weights, axis=1)
+        values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
+        acc = tile.mma(weights.astype(v.dtype), values, acc * fade[:, None])
+        top = new_top
+    tile.store(out, (head, i, 0), (acc * (1.0 / total)[:, None]).astype(out.dtype).reshape((1, BM, D)))
+
+
+@tile.kernel
+def windowed_attention(
+    q: tile.In,
+    k: tile.In,
+    v: tile.In,
+    out: tile.Out,
+    scale: tile.f32,
+    window: int,
+    BM: tile.Const[int] = 64,
+    BN: tile.Const[int] = 64,
+    D: tile.Const[int] = 64,
+):
+    """Causal attention in which a query sees `window` keys, its own among them; (heads, length, D). `scale`, which is
+    positive, includes log2(e)."""
+    i, head = tile.bid(0), tile.bid(1)
+    queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
+    rows = i * BM + tile.arange(BM)
+    top = tile.full((BM,), -3.0e38, tile.f32)
+    total = tile.zeros((BM,), tile.f32)
+    acc = tile.zeros((BM, D), tile.f32)
+    first = tile.maximum(i * BM - window + 1, 0) // BN
+    for j in range(first, tile.cdiv(min((i + 1) * BM, k.shape[1]), BN)):
+        keys = tile.load(k, (head, j, 0), (1, BN, D)).reshape((BN, D))
+        scores = tile.mma(queries, keys.T, tile.zeros((BM, BN), tile.f32))
+        columns = j * BN + tile.arange(BN)
+        scores = tile.where(columns[None, :] > rows[:, None] - window, scores, float("-inf"))
+        scores = tile.where(columns[None, :] <= rows[:, None], scores, float("-inf"))
+        new_top = tile.maximum(top, tile.max(scores, axis=1))
+        weights = tile.exp2(scores * scale - (new_top * scale)[:, None])
+        fade = tile.exp2((top - new_top) * scale)
         total = total * fade + tile.sum(weights, axis=1)
         values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
         acc = tile.mma(weights.astype(v.dtype), values, acc * fade[:, None])

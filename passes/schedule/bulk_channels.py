@@ -102,10 +102,10 @@ def _reads_for_unit(op: Operation, target: Target) -> bool:
 
 
 def fits_engine(view: SSAValue, type_: BufferType, *, by_threads: bool) -> bool:
-    """Whether the copy engine can fill a buffer of the type, as it will lie. Threads read tiles of one panel: rows of
-    a swizzle's width. Elements of 8 bytes would meet in banks there."""
+    """Whether the copy engine can fill a buffer of the type, as it will lie. Where threads read it, elements of 8 bytes
+    would meet in banks."""
     layout = panelled_layout(type_.get_shape(), type_.element_type, memory_order(view))
-    if by_threads and (layout.panels > 1 or bit_width(type_.element_type) >= 64):
+    if by_threads and bit_width(type_.element_type) >= 64:
         return False
     return unfit(view, BufferType.of(type_.get_shape(), type_.element_type, layout)) is None
 

@@ -23,6 +23,7 @@ from tileopt.dialects.kernel import PERSISTENT
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from attention_backward import key_gradients, query_gradients
+from variants import biased_attention, capped_attention, windowed_attention
 
 
 def assert_good(compiled: Any, atom: str) -> None:
@@ -174,3 +175,18 @@ def test_a_block_alone(tile: Tile, hint: int | None, blocks: int) -> None:
     assert_good(compiled, f"wgmma_m64n{bn}k16_bf16_f32")
     assert compiled.report["persistent"] == blocks
     assert all(channel["stages"] >= 2 for channel in compiled.report["channels"])
+
+
+@pytest.mark.parametrize(("bn", "d"), [(64, 128), (128, 64)])
+@pytest.mark.parametrize("kernel", [biased_attention, windowed_attention, capped_attention])
+def test_attention_whose_scores_are_changed(kernel: Any, bn: int, d: int, tmp_path: Path) -> None:
+    """The bias comes by the engine too; and between the edges of a window no loop compares."""
+    arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS) | {"scale": "f32", "BM": 128, "BN": bn, "D": d}
+    arrays |= {"bias": HEADS} if kernel is biased_attention else {"window": "i64"}
+    compiled = kernel.compile("sm_90a", **arrays, **({"cap": "f32"} if kernel is capped_attention else {}))
+    log = compiled.report["ptxas"]
+    assert re.search(r"C75\d\d|serializ", log) is None, log
+    assert compiled.report["spill_stores"] == compiled.report["spill_loads"] == 0, log
+    copied = set(re.findall(r"pipe.copy %(\w+)", compiled.ir("layout")))
+    assert copied == {"q", "k", "v"} | ({"bias"} if kernel is biased_attention else set())
+    assert min(sum("FSEL" in one for one in loop) for loop in loops(disassembled(compiled, tmp_path), "HGMMA")) == 0

@@ -13,7 +13,16 @@ from kernel_device import Array, Device
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
-from variants import capped_attention, gated, prologue, three_products, while_product, with_bias_and_gelu
+from variants import (
+    biased_attention,
+    capped_attention,
+    gated,
+    prologue,
+    three_products,
+    while_product,
+    windowed_attention,
+    with_bias_and_gelu,
+)
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 TARGETS = [None, "model:sm_90a", "model:sm_100a"]
@@ -109,4 +118,37 @@ def test_capped_attention_in_a_window(
     wanted = weights @ wide[2] / weights.sum(axis=2, keepdims=True)
     shape = (2, length, 64)
     found = launch(device, target, capped_attention, (-(-length // 64), 2), shape, q, k, v, 0.125, 4.0, window)
+    close(found, wanted, 6e-3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("queries", "keys", "bn"), [(200, 136, 64), (64, 272, 128)])
+def test_attention_with_a_bias(
+    device: Device, rng: np.random.Generator, queries: int, keys: int, bn: int, target: str | None
+) -> None:
+    q, (k, v) = random(rng, 2, queries, 64), (random(rng, 2, keys, 64) for _ in range(2))
+    bias = random(rng, 2, queries, keys)
+    wide = [x.astype(np.float64) for x in (q, k, v, bias)]
+    scores = wide[0] @ wide[1].transpose(0, 2, 1) / 8 + wide[3]
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    wanted = weights @ wide[2] / weights.sum(axis=2, keepdims=True)
+    grid, scale = (-(-queries // 64), 2), float(np.log2(np.e) / 8)
+    found = launch(device, target, biased_attention, grid, (2, queries, 64), q, k, v, bias, scale, 64, bn)
+    close(found, wanted, 6e-3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("length", "window", "bm", "bn"), [(200, 70, 64, 64), (390, 100, 128, 32), (130, 1, 64, 64)])
+def test_attention_in_a_window(
+    device: Device, rng: np.random.Generator, length: int, window: int, bm: int, bn: int, target: str | None
+) -> None:
+    q, k, v = (random(rng, 2, length, 64) for _ in range(3))
+    wide = [x.astype(np.float64) for x in (q, k, v)]
+    scores = wide[0] @ wide[1].transpose(0, 2, 1) / 8
+    rows, columns = np.arange(length)[:, None], np.arange(length)[None, :]
+    scores[:, (columns > rows) | (columns <= rows - window)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    wanted = weights @ wide[2] / weights.sum(axis=2, keepdims=True)
+    grid, scale = (-(-length // bm), 2), float(np.log2(np.e) / 8)
+    found = launch(device, target, windowed_attention, grid, (2, length, 64), q, k, v, scale, window, bm, bn)
     close(found, wanted, 6e-3)
