@@ -32,12 +32,14 @@ WITHOUT = {
     "registry",
 }
 WITHOUT |= {
-    "compile/kernels", "control/arity", "kernel/argument-type", "kernel/num-stages", "kernel/num-warps",
+    "compile/kernels", "control/arity", "kernel/argument-type", "kernel/num-ctas", "kernel/num-stages",
+    "kernel/num-warps",
     "kernel/signature", "launch/array-device", "launch/array-lazy", "launch/array-null", "launch/array-storage",
     "launch/condition-syntax", "launch/mixed-devices", "limits/depth", "limits/memory", "parse/encoding", "pass/*",
     "pass/no-fixpoint", "race/between-blocks", "schedule", "source/syntax", "target/conflict", "target/kind",
     "target/no-atom",
-    "target/no-function", "target/no-libdevice", "target/no-ptxas", "target/old-ptxas", "target/threads",
+    "target/no-function", "target/no-libdevice", "target/no-ptxas", "target/old-ptxas", "target/tensor-memory",
+    "target/threads",
     "target/unknown-atom", "target/unsupported-*", "target/unsupported-cp-async", "target/unsupported-device",
     "target/unsupported-mma",
     "unsupported/depth",
