@@ -10,7 +10,7 @@ from tileopt.dialects.contracts import Parameter, ParamKind
 from tileopt.dialects.diagnostics import CompileError, call_site, shown
 
 # Hints that change no result; `fma` and `fast_math` do, so a search may not choose them.
-HINTS = ("num_warps", "num_stages", "num_ctas", "occupancy")
+HINTS = ("num_warps", "num_stages", "num_ctas", "occupancy", "late_waits", "take_turns")
 BLOCK = "block"  # of a kernel of threads whose contract leaves it open
 
 
