@@ -31,6 +31,14 @@ def fastest_axis(value: SSAValue) -> int | None:
     return len(tile_shape(value.type)) - 1
 
 
+def is_computed(value: SSAValue) -> bool:
+    """Whether a tile comes out of registers, however it is turned."""
+    op = value.owner
+    while isinstance(op, tile.Transpose | tile.Reshape):
+        op = op.source.owner
+    return not isinstance(op, tile.Load | tile.LoadBuffer | tile.Unstage)
+
+
 def fits_order(op: tile.Mma, atom: Atom, *, swapped: bool = False, turned: bool = False) -> bool:
     """Whether the operands that the atom reads from shared memory lie there as it can read them; `swapped`: of the
     product of b^T and a^T. Where the atom works on registers, a left operand may lie anyhow, and threads may have

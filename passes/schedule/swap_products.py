@@ -1,11 +1,12 @@
-"""swap-products: a product is computed as the transpose of the other one where only so a warpgroup's unit can have it.
+"""swap-products: a product is computed as the transpose of the other one where a warpgroup's unit likes only that.
 
 From: tile. To: tile. Invariant: products without atoms whose operands no instruction of a warpgroup reads, but the
 other way round one does, stand as (b^T @ a^T + acc^T)^T.
 
 Such an instruction has many rows (64) and few columns (8), and reads its left operand from registers too, in which
 no order is wrong. So the right one becomes the left one where it does not lie with K side by side (types of 8 and 32
-bits), and where the left one has too few rows. Where neither lies so, `place-memory` turns the right one on its way.
+bits), where the left one has too few rows, and where the right one alone is computed in registers. Where neither lies
+so, `place-memory` turns the right one on its way.
 
 An accumulator that loops carry is carried transposed: it is turned once before and once after. Where other ops in a
 loop take it, too, the product stays as it is, since they may want whole rows in a thread.
@@ -26,7 +27,8 @@ from tileopt.dialects.target import Scope, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.building import emit
 from tileopt.passes.intervals import LOOPS
-from tileopt.passes.schedule.map_tensor_cores import by_warpgroup, given_warps
+from tileopt.passes.layout.operand_order import is_computed
+from tileopt.passes.schedule.map_tensor_cores import by_warpgroup, given_warps, legal_atoms
 
 ORDER: dict[str, Attribute] = {"permutation": DenseArrayBase.from_list(i64, [1, 0])}
 
@@ -58,14 +60,18 @@ def swap_products(kernel: tile.Kernel, target: Target) -> None:
 
 
 def _gains(op: tile.Mma, target: Target, warps: int | None) -> bool:
-    """Whether a product should be swapped: where only so no operand, or the smaller one, is turned on its way."""
-    if op.scales or by_warpgroup(op, target, warps):
+    """Whether a product should be swapped: where only so a unit has it, and no operand, or the smaller one, is turned
+    on its way; and where the right operand alone is computed, each time anew."""
+    if op.scales or not by_warpgroup(op, target, warps, swapped=True, turned=True):
         return False
-    if not by_warpgroup(op, target, warps, swapped=True, turned=True):
-        return False
+    in_order = by_warpgroup(op, target, warps, swapped=True)
+    if by_warpgroup(op, target, warps):
+        # Such a unit takes it as it is; else it goes through shared memory.
+        registers = any(x.scope is Scope.WARPGROUP and "a" in x.fragments for x in legal_atoms(target, op))
+        fresh = isinstance(op.b.owner, Operation) and op.b.owner.parent is op.parent
+        return in_order and registers and fresh and is_computed(op.b) and not is_computed(op.a)
     m, n = tile_shape(op.acc.type)
-    turned = by_warpgroup(op, target, warps, turned=True)
-    return by_warpgroup(op, target, warps, swapped=True) or not turned or n > m
+    return in_order or not by_warpgroup(op, target, warps, turned=True) or n > m
 
 
 # --- which values go together -----------------------------------------------------------------------------------------

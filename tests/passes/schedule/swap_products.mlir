@@ -77,3 +77,29 @@ tile.kernel @stays(
   tile.store %sum, %c[%none, %none] : tensor<16x64xf32>, !tile.view<?x?xf32, owned>
   tile.return
 }
+
+// A right operand that is computed would go through shared memory; the left one's registers are read as they are.
+// CHECK-LABEL: tile.kernel @computed
+// CHECK: %[[B:.*]] = arith.negf
+// CHECK-DAG: %[[BT:.*]] = tile.transpose %[[B]] {{.*}} -> tensor<128x32xbf16>
+// CHECK: tile.mma %[[BT]], %{{.*}}, %{{.*}} : tensor<128x32xbf16>, tensor<32x64xbf16>, tensor<128x64xf32>
+// CHECK: %[[A2:.*]] = arith.negf
+// CHECK-NOT: tile.transpose
+// CHECK: tile.mma %[[A2]], %{{.*}}, %{{.*}} : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32>
+tile.kernel @computed(
+    %a: !tile.view<?x?xbf16, shared> {tile.name = "a"},
+    %b: !tile.view<?x?xbf16, shared> {tile.name = "b"},
+    %c: !tile.view<?x?xf32, owned> {tile.name = "c"}, %d: !tile.view<?x?xf32, owned> {tile.name = "d"}) {
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0 : i64
+  %start = tile.splat %zero : f32 -> tensor<64x128xf32>
+  %left = tile.load %a[%none, %none] : !tile.view<?x?xbf16, shared> -> tensor<64x32xbf16>
+  %right = tile.load %b[%none, %none] : !tile.view<?x?xbf16, shared> -> tensor<32x128xbf16>
+  %turned = arith.negf %right : tensor<32x128xbf16>
+  %next = tile.mma %left, %turned, %start : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+  tile.store %next, %c[%none, %none] : tensor<64x128xf32>, !tile.view<?x?xf32, owned>
+  %other = arith.negf %left : tensor<64x32xbf16>
+  %again = tile.mma %other, %turned, %start : tensor<64x32xbf16>, tensor<32x128xbf16>, tensor<64x128xf32> -> tensor<64x128xf32>
+  tile.store %again, %d[%none, %none] : tensor<64x128xf32>, !tile.view<?x?xf32, owned>
+  tile.return
+}
