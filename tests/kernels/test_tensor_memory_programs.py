@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from product_programs import operand
+from product_programs import operand, product
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
+from matmul import matmul
 from split_k import split_k
 
 from tileopt import tile
@@ -138,3 +139,25 @@ def test_a_loop_that_data_ends(rng: np.random.Generator) -> None:
     counted[1](a, b, out, order, target=MODEL)
     wanted = sum(wide(a[:, 32 * k : 32 * k + 32]) @ wide(b[32 * k : 32 * k + 32]) for k in (0, 3, 1))
     close(out, np.asarray(wanted))
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_blocks_of_a_cluster_share_what_they_load(rng: np.random.Generator, size: int) -> None:
+    """A slot that other blocks fill, too, is given back by the warps, when the products that read it are done."""
+    a, b = operand(rng, (400, 104), "bf16"), operand(rng, (104, 136), "bf16")
+    out = np.full((400, 136), np.nan, np.float32)
+    matmul.with_hints(num_ctas=size)[4, 3](a, b, out, 128, 64, 32, target=MODEL)
+    close(out, wide(a) @ wide(b))
+
+
+@pytest.mark.parametrize("_", range(6))
+def test_tiles_of_any_extents(rng: np.random.Generator, _: int) -> None:
+    bm, bn, bk = 128 * rng.integers(1, 3), 16 * rng.integers(1, 9), int(rng.choice([16, 32, 64]))
+    m, n, k = rng.integers(1, 300, 3)
+    a = operand(rng, (m, k), "f16", bool(rng.integers(2)))
+    b = operand(rng, (k, n), "f16", bool(rng.integers(2)))
+    out = np.full((m, n), np.nan, np.float32)
+    kernel = product.with_hints(num_stages=int(rng.integers(1, 5)))
+    print(m, n, k, bm, bn, bk)
+    kernel[-(-m // bm), -(-n // bn)](a, b, out, int(bm), int(bn), bk, target=MODEL)
+    close(out, wide(a) @ wide(b))
