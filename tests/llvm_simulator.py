@@ -478,6 +478,8 @@ def _asm(kernel: Kernel, block: Block, rest: str) -> Any:
     root = instruction.split(".")[0]
     if root in ("ld", "st"):
         results = _access(block, instruction, parts, names, active)
+    elif root == "red":
+        results = _added(block, instruction, parts, names, active)
     elif root == "cp":
         results = _copy(block, instruction, parts, names, active)
     elif root == "ldmatrix":
@@ -526,6 +528,18 @@ def _access(block: Block, instruction: str, parts: list[str], names: dict[str, A
         return [data[:, i * size : (i + 1) * size] for i in range(count)]
     data = np.concatenate([_bytes(names[v])[:, :size] for v in _list(parts[1])], axis=1)
     block.write(_address(parts[0], names, shared), data, active)
+    return []
+
+
+def _added(block: Block, instruction: str, parts: list[str], names: dict[str, Any], active: Array) -> list[Array]:
+    """`red...add...f32`, of threads that each have elements of their own."""
+    assert ".add." in instruction and instruction.endswith(".f32"), instruction
+    address, values = _address(parts[0], names, False), [names[v] for v in _list(parts[1])]
+    found = address[active]
+    assert len(set(found)) == len(found)
+    before = block.read(address, 4 * len(values), active)
+    sums = [before[:, 4 * i : 4 * i + 4].copy().view(np.float32)[:, 0] + v for i, v in enumerate(values)]
+    block.write(address, np.concatenate([_bytes(s.astype(np.float32)) for s in sums], axis=1), active)
     return []
 
 

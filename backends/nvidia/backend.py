@@ -23,6 +23,7 @@ from tileopt.backends.nvidia import (
     memory,
     module,
     packed,
+    reductions,
     shared,
     sync,
     tcgen05,
@@ -45,6 +46,7 @@ def _handlers() -> dict[type[Operation], Handler]:
     return {
         **shared_handlers(),
         **memory.HANDLERS,
+        **reductions.HANDLERS,
         **shared.HANDLERS,
         **sync.HANDLERS,
         **tensor.HANDLERS,

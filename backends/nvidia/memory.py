@@ -136,7 +136,7 @@ def load(emitter: Emitter, op: Operation) -> None:
             out += load_words(emitter, words.type, words.count, pointer, constant, condition, fill, read_only, cache)
         return out
 
-    loaded = _by_outcome(emitter, op, layout, offsets, view, make, words.type)
+    loaded = by_outcome(emitter, op, layout, offsets, view, make, words.type)
     registers = [""] * layout.registers
     for number, chunk in enumerate(chunks):
         part = loaded[number * words.count : (number + 1) * words.count]
@@ -174,7 +174,7 @@ def store(emitter: Emitter, op: Operation) -> None:
                 store_words(emitter, words.type, part, pointer, constant, condition, cache)
         return []
 
-    _by_outcome(emitter, op, layout, offsets, view, make, words.type)
+    by_outcome(emitter, op, layout, offsets, view, make, words.type)
 
 
 def access_chunks(layout: Layout, view: View, length: int) -> tuple[Chunk, ...]:
@@ -182,9 +182,9 @@ def access_chunks(layout: Layout, view: View, length: int) -> tuple[Chunk, ...]:
     return chunks_of(layout, axis, length) if layout.shape else ((0,),)
 
 
-def _by_outcome(
+def by_outcome(
     emitter: Emitter,
-    op: simt.FragmentLoad | simt.FragmentStore,
+    op: simt.FragmentLoad | simt.FragmentStore | simt.FragmentAtomic,
     layout: Layout,
     offsets: Sequence[str],
     view: View,
