@@ -39,7 +39,8 @@ def packed_bytes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 def test_unpack(rng: np.random.Generator, kind: str, axis: int, target: str) -> None:
     x = packed_bytes(rng, (37, 50))
     blocks = ((16, 32), (5, 24), (1, 64), (64, 1), (16, 16), (32, 32))
-    for block, result in zip(blocks, RESULTS, strict=True):
+    pairs = list(zip(blocks, RESULTS, strict=True))
+    for block, result in pairs if target == "cpu" else pairs[axis::2]:
         shape = tuple(n * (2 if a == axis else 1) for a, n in enumerate(x.shape))
         out = np.zeros(shape, result)
         unpack_rows[-(-37 // block[0]), -(-50 // block[1])](x, out, kind, axis, *block, target=target)
