@@ -55,7 +55,8 @@ def role_budget(target: Target, warps: int, kernel: tile.Kernel, most: int = MOS
     if groups == 1:
         fitting = [n for n in range(2, most + 1) if widest(kernel, target) <= _launched(target, warps, n)]
         fitting = [n for n in fitting if n * columns(kernel, target) <= TENSOR_COLUMNS]
-        small = only_adds(kernel) and not in_tensor_memory(kernel, target)
+        units = all(atom.scope is Scope.WARPGROUP for atom in _atoms(kernel, target))  # else threads hold operands
+        small = units and only_adds(kernel) and not in_tensor_memory(kernel, target)
         room = _accumulators(kernel) if small else target.registers
         blocks = max((n for n in fitting if n == 2 or room <= _launched(target, warps, n)), default=1)
     launched = min(MOST_REGISTERS, _launched(target, warps, blocks))

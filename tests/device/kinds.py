@@ -48,7 +48,7 @@ def main(target: str | None) -> None:
 
     for dtype in (torch.bfloat16, torch.float32):
         a, b = fresh(200, 136, dtype=dtype), fresh(136, 264, dtype=dtype)
-        for block in ((64, 64, 32), (128, 128, 64), (48, 96, 16)):
+        for block in ((64, 64, 32), (128, 128, 64), (48, 96, 16), (8, 64, 64), (40, 128, 32)):
             out = torch.full((200, 264), math.nan, device="cuda")
             matmul[(-(-200 // block[0]), -(-264 // block[1]))](a, b, out, *block, target=target)
             close(f"product {dtype} {block}", out, a.double() @ b.double(), 1e-5)
@@ -85,7 +85,7 @@ def main(target: str | None) -> None:
 
 
 def products_of_types(target: str | None) -> None:
-    """Products of narrow types, b stored as (K, N) and as (N, K). Units add those of f8 with fewer bits than f32."""
+    """Products of narrow types, both operands stored either way. Units add those of f8 with fewer bits than f32."""
     from product_programs import product, product_nt, product_tf32, tf32_nt
 
     def fresh(*shape: int, dtype: torch.dtype) -> torch.Tensor:
@@ -103,12 +103,17 @@ def products_of_types(target: str | None) -> None:
         (torch.float64, torch.float64, 1e-14, plain),
     ):
         a, b, t = (fresh(*shape, dtype=dtype) for shape in ((200, 144), (144, 272), (272, 144)))
-        for block in ((64, 64, 32), (128, 128, 32 if dtype.itemsize > 1 else 128), (48, 96, 16)):
+        deep = 32 if dtype.itemsize > 1 else 128
+        for block in ((64, 64, 32), (128, 128, deep), (48, 96, 16), (128, 256, deep), (16, 64, 64)):
             grid = (-(-200 // block[0]), -(-272 // block[1]))
-            for launched, right, wanted in ((kernel, b, b), (transposed, t, t.t())):
-                out = torch.full((200, 272), 77, dtype=acc, device="cuda")
-                launched[grid](a, right, out, *block, target=target)
-                close(f"{launched.name} {dtype} {block}", out, a.double() @ wanted.double(), limit)
+            for left, order in ((a, "rows"), (a.t().contiguous().t(), "columns")):
+                for launched, right, wanted in ((kernel, b, b), (transposed, t, t.t())):
+                    if dtype is torch.float64 and block[1] > 128:
+                        continue  # more than a thread's registers
+                    out = torch.full((200, 272), 77, dtype=acc, device="cuda")
+                    launched[grid](left, right, out, *block, target=target)
+                    name = f"{launched.name} {dtype} {block}, a by {order}"
+                    close(name, out, left.double() @ wanted.double(), limit)
 
 
 def packed_and_scaled(target: str | None) -> None:

@@ -190,3 +190,14 @@ def test_attention_whose_scores_are_changed(kernel: Any, bn: int, d: int, tmp_pa
     copied = set(re.findall(r"pipe.copy %(\w+)", compiled.ir("layout")))
     assert copied == {"q", "k", "v"} | ({"bias"} if kernel is biased_attention else set())
     assert min(sum("FSEL" in one for one in loop) for loop in loops(disassembled(compiled, tmp_path), "HGMMA")) == 0
+
+
+@pytest.mark.parametrize("kind", ["f8e4m3fn", "i8", "f32"])
+def test_warps_hold_their_operands(kind: str) -> None:
+    """mma.sync reads operands from registers, which three blocks of a multiprocessor would not leave a thread."""
+    array = f"{kind}[?:16, ?:16]"
+    given = {"a": array, "b": array, "out": f"{accumulator(kind)}[?:16, ?:16]"}
+    for multiplied in (product_tf32, tf32_nt) if kind == "f32" else (product, product_nt):
+        report = multiplied.compile("sm_90a", **given, BM=48, BN=96, BK=16).report
+        assert report["atoms"][0].startswith("mma_") and report["persistent"] == 2
+        assert report["spill_stores"] == report["spill_loads"] == 0
