@@ -19,25 +19,29 @@ from benchmarks.variants import Finish
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from attention import attention_with_sums
-from attention_backward import attention_backward
+from attention_backward import attention_backward, attention_backward_at_once
 
 Tensor = torch.Tensor
 
 
 def attention_gradients(finish: Finish, quick: bool) -> Iterator[Row]:
     """Rates are of the five products that gradients need at least, half of them where causal; ours makes seven, and
-    delta. What `finish` checks is all three gradients of the first heads."""
+    delta; `one kernel` makes five, and atomics. What `finish` checks is all three gradients of the first heads."""
     sizes = [(4096, 128)] if quick else [(length, d) for d in (128, 64) for length in (4096, 8192, 16384)]
     for length, d in sizes:
         for causal in (False, True):
             heads = 64 * 4096 // length
             q, k, v, dout = (torch.randn(heads, length, d, device="cuda").bfloat16() for _ in range(4))
             out, grads = torch.empty_like(q), torch.full((3, heads, length, d), math.nan, device="cuda").bfloat16()
+            others, parts = torch.empty_like(grads), torch.empty(heads, d, length, device="cuda")
             lse, delta = (torch.full((heads, length), math.nan, device="cuda") for _ in range(2))
             scale, blocks = math.log2(math.e) / math.sqrt(d), (tileopt.cdiv(length, 128), heads)
             attention_with_sums[blocks](q, k, v, out, lse, scale, BM=128, BN=128, D=d, CAUSAL=causal)
             rivals: dict[str, Launch] = {
                 "tileopt": lambda: attention_backward(q, k, v, out, dout, lse, delta, *grads, scale, causal),
+                "one kernel": lambda: attention_backward_at_once(
+                    q, k, v, out, dout, lse, delta, *others, parts.zero_(), scale, causal
+                ),
                 "cuDNN": cudnn_backward(q, k, v, dout, causal),
             }
             some = 2 if length <= 8192 else 1

@@ -6,7 +6,9 @@ With S = scale * q @ k.T, P = softmax(S), O = P @ v and the output's gradient dO
     dk = scale * dS.T @ q        dq = scale * dS @ k
 
 Two kernels, no atomics, the same result in each run: one goes over the queries for each tile of keys, one over the keys
-for each tile of queries. Everything is in base 2: `scale`, which is positive, includes log2(e), as in attention.py.
+for each tile of queries. They make S and dP twice. `all_gradients` makes them once, and adds up dq by atomics, in an
+order that differs from run to run. Everything is in base 2: `scale`, which is positive, includes log2(e), as in
+attention.py.
 """
 
 from __future__ import annotations
@@ -110,6 +112,61 @@ def query_gradients(
     tile.store(dq, (head, i, 0), (dqueries * (scale * LN2)).astype(dq.dtype).reshape((1, BM, D)))
 
 
+@tile.kernel
+def all_gradients(
+    q: tile.In,
+    k: tile.In,
+    v: tile.In,
+    dout: tile.In,
+    lse: tile.In,
+    delta: tile.In,
+    dk: tile.Out,
+    dv: tile.Out,
+    parts: tile.Atomic,
+    scale: tile.f32,
+    BM: tile.Const[int] = 64,
+    BN: tile.Const[int] = 64,
+    D: tile.Const[int] = 64,
+    CAUSAL: tile.Const[bool] = False,
+):
+    """`key_gradients`, and dq / scale added to `parts`, of (heads, D, length) in f32."""
+    j, head = tile.bid(0), tile.bid(1)
+    keys = tile.load(k, (head, j, 0), (1, BN, D)).reshape((BN, D))
+    values = tile.load(v, (head, j, 0), (1, BN, D)).reshape((BN, D))
+    rows = j * BN + tile.arange(BN)
+    dkeys = tile.zeros((BN, D), tile.f32)
+    dvalues = tile.zeros((BN, D), tile.f32)
+    first = j * BN // BM if CAUSAL else 0
+    for i in range(first, tile.cdiv(q.shape[1], BM)):
+        queries = tile.load(q, (head, i, 0), (1, BM, D)).reshape((BM, D))
+        sums = tile.load(lse, (head, i), (1, BM))
+        douts = tile.load(dout, (head, i, 0), (1, BM, D)).reshape((BM, D))
+        shifts = tile.load(delta, (head, i), (1, BM))
+        scores = tile.mma(keys, queries.T, tile.zeros((BN, BM), tile.f32))
+        dweights = tile.mma(values, douts.T, tile.zeros((BN, BM), tile.f32))
+        weights = tile.exp2(scores * scale - sums)
+        # Behind the last key all is zero, but not what the queries' sums make of it.
+        weights = tile.where(rows[:, None] < k.shape[1], weights, 0.0)
+        if CAUSAL:
+            columns = i * BM + tile.arange(BM)
+            weights = tile.where(rows[:, None] <= columns[None, :], weights, 0.0)
+        dvalues = tile.mma(weights.astype(q.dtype), douts, dvalues)
+        dscores = (weights * (dweights - shifts)).astype(q.dtype)
+        dkeys = tile.mma(dscores, queries, dkeys)
+        part = tile.mma(keys.T, dscores, tile.zeros((D, BM), tile.f32))
+        tile.atomic_add(parts, (head, 0, i), part.reshape((1, D, BM)))
+    tile.store(dk, (head, j, 0), (dkeys * (scale * LN2)).astype(dk.dtype).reshape((1, BN, D)))
+    tile.store(dv, (head, j, 0), dvalues.astype(dv.dtype).reshape((1, BN, D)))
+
+
+@tile.kernel
+def from_parts(parts: tile.In, dq: tile.Out, scale: tile.f32, BM: tile.Const[int] = 64, D: tile.Const[int] = 64):
+    """dq from its parts, which stand in columns."""
+    i, head = tile.bid(0), tile.bid(1)
+    sums = tile.load(parts, (head, 0, i), (1, D, BM)).reshape((D, BM))
+    tile.store(dq, (head, i, 0), (sums.T * (scale * LN2)).astype(dq.dtype).reshape((1, BM, D)))
+
+
 def attention_backward(
     q, k, v, out, dout, lse, delta, dq, dk, dv, scale: float, causal: bool = False, **launch
 ) -> None:
@@ -120,6 +177,15 @@ def attention_backward(
     given = (q, k, v, dout, lse, delta)
     key_gradients[tile.cdiv(keys, 128), heads](*given, dk, dv, scale, BM=64, BN=128, D=d, CAUSAL=causal, **launch)
     query_gradients[tile.cdiv(queries, 128), heads](*given, dq, scale, BM=128, BN=64, D=d, CAUSAL=causal, **launch)
+
+
+def attention_backward_at_once(q, k, v, out, dout, lse, delta, dq, dk, dv, parts, scale, causal=False, **launch):
+    """`attention_backward` by `all_gradients`; `parts` is zero before."""
+    heads, queries, d = q.shape
+    row_products[tile.cdiv(queries, 64), heads](out, dout, delta, BM=64, D=d, **launch)
+    given, bn = (q, k, v, dout, lse, delta, dk, dv, parts), 128 if d >= 128 else 64
+    all_gradients[tile.cdiv(k.shape[1], bn), heads](*given, scale, BM=64, BN=bn, D=d, CAUSAL=causal, **launch)
+    from_parts[tile.cdiv(queries, 64), heads](parts, dq, scale, BM=64, D=d, **launch)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def staged_layout(shape: Coord, element: Attribute, order: Coord, banked: bool =
     one chunk column (ldmatrix) as well as eight chunks of one row (a vector store) lie in different banks. Rows that
     are no power of two are padded by one chunk instead.
     """
-    if len(shape) < 2 or not banked:
+    if len(shape) < 2 or not banked or prod(shape) == shape[order[-1]]:  # a row alone needs no other order
         return SharedLayout(shape, order)
     size = max(1, bit_width(element) // 8)
     chunk = max(1, CHUNK_BYTES // size)

@@ -15,7 +15,7 @@ import tileopt
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from attention import attention_with_sums
-from attention_backward import attention_backward
+from attention_backward import attention_backward, attention_backward_at_once
 
 BF16, F16 = np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)
 LIMITS = {BF16: 1.5e-2, F16: 2e-3, np.dtype(np.float32): 5e-6}
@@ -45,7 +45,12 @@ def reference(q: Array, k: Array, v: Array, dout: Array, scale: float, causal: b
 
 
 def gradients(
-    device: Device, rng: np.random.Generator, size: tuple[int, int, int, bool], dtype: np.dtype, target: str | None
+    device: Device,
+    rng: np.random.Generator,
+    size: tuple[int, int, int, bool],
+    dtype: np.dtype,
+    target: str | None,
+    at_once: bool = False,
 ) -> None:
     queries, keys, d, causal = size
     q, dout = (rng.standard_normal((2, queries, d)).astype(dtype) for _ in range(2))
@@ -59,7 +64,12 @@ def gradients(
     step = float(scale * np.log2(np.e))
     given = (on["q"], on["k"], on["v"])
     attention_with_sums[tileopt.cdiv(queries, 64), 2](*given, out, lse, step, D=d, CAUSAL=causal, target=target)
-    attention_backward(*given, out, on["dout"], lse, delta, dq, dk, dv, step, causal, target=target)
+    filled = (*given, out, on["dout"], lse, delta, dq, dk, dv)
+    if at_once:
+        parts = device.put(np.zeros((2, d, queries), np.float32))
+        attention_backward_at_once(*filled, parts, step, causal, target=target)
+    else:
+        attention_backward(*filled, step, causal, target=target)
     for name, found in (("out", out), ("lse", lse), ("dq", dq), ("dk", dk), ("dv", dv)):
         error = np.linalg.norm(device.get(found).astype(np.float64) - wanted[name]) / np.linalg.norm(wanted[name])
         assert error < LIMITS[np.dtype(dtype)], name
@@ -69,6 +79,16 @@ def gradients(
 @pytest.mark.parametrize("dtype", [BF16, F16, np.dtype(np.float32)], ids=str)
 def test_gradients(device: Device, rng: np.random.Generator, size: tuple[int, int, int, bool], dtype: np.dtype) -> None:
     gradients(device, rng, size, dtype, None)
+
+
+@pytest.mark.parametrize("target", [None, "model:sm_90a"])
+@pytest.mark.parametrize("size", [SIZES[1], SIZES[4]], ids=str)
+def test_gradients_in_one_kernel(
+    device: Device, rng: np.random.Generator, size: tuple[int, int, int, bool], target: str | None
+) -> None:
+    if target is not None and device.name != "cpu":
+        pytest.skip("a model runs on the CPU")
+    gradients(device, rng, size, BF16, target, at_once=True)
 
 
 @pytest.mark.parametrize("target", ["cpu-check", "model:sm_80", "model:sm_90a", "model:sm_100a"])
