@@ -6,18 +6,15 @@ No GPU is needed, but NVIDIA's disassembler is: it comes with the extra `test`, 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from planned_kernels import fresh, planned
+from sass import disassembled, opcode
 
 from tileopt import simt
-from tileopt.backends.runtime.compiled_kernel import CompiledKernel
 from tileopt.backends.runtime.signature import array_spec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
@@ -35,28 +32,9 @@ tiled_unchecked = simt.kernel(block=256, grid_rank=2, launch_bounds=(256, 2), un
 even_unchecked = simt.kernel(block=256, grid_rank=2, launch_bounds=(256, 2), unchecked=True)(sgemm_even.function)
 
 
-@cache
-def disassembler() -> str:
-    """Where nvdisasm is; without it the test is skipped, with this reason."""
-    packages = [Path(folder) / "nvidia" for folder in sys.path if folder]
-    found = [path for folder in packages for path in sorted(folder.glob("*/bin/nvdisasm*"))]
-    tool = str(found[0]) if found else shutil.which("nvdisasm")
-    if tool is None:
-        pytest.skip("nvdisasm is not there: install the package nvidia-cuda-nvdisasm or a CUDA toolkit")
-    return tool
-
-
 def sass(kernel: Any, target: str, folder: Path, **given: Any) -> list[str]:
     """The instructions and labels of a kernel, without addresses."""
     return disassembled(kernel.compile(target, **{**MATRICES, **given}), folder)
-
-
-def disassembled(compiled: CompiledKernel, folder: Path) -> list[str]:
-    file = folder / "kernel.cubin"
-    file.write_bytes(compiled.cubin)
-    done = subprocess.run([disassembler(), "-c", str(file)], capture_output=True, text=True, timeout=120, check=True)
-    found = re.findall(r"^(\.L\w+):|^\s+/\*[0-9a-f]+\*/\s+(.*?) ;", done.stdout, re.MULTILINE)
-    return [label or instruction for label, instruction in found]
 
 
 def longest(text: list[str]) -> tuple[int, int]:
@@ -111,11 +89,6 @@ def work(name: str) -> str:
         if re.fullmatch(pattern, name):
             return same
     return "add with carry" if name in ("IADD3.X", "IMAD.X") else name
-
-
-def opcode(instruction: str) -> str:
-    guard, name = re.match(r"(@!?U?P\w+\s+)?(\S+)", instruction).groups()  # type: ignore[union-attr]
-    return f"@ {name}" if guard else name
 
 
 @pytest.mark.parametrize("target", TARGETS)
