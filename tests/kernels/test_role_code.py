@@ -201,3 +201,14 @@ def test_warps_hold_their_operands(kind: str) -> None:
         report = multiplied.compile("sm_90a", **given, BM=48, BN=96, BK=16).report
         assert report["atoms"][0].startswith("mma_") and report["persistent"] == 2
         assert report["spill_stores"] == report["spill_loads"] == 0
+
+
+def test_what_threads_write_into_accumulators_stands_before_the_fence() -> None:
+    """Faded sums go through the fence in front of the product that adds to them; accumulators that begin at zero, or
+    that only products write, do not."""
+    arrays = dict.fromkeys(["q", "k", "v", "out"], HEADS)
+    faded = attention.compile("sm_90a", **arrays, scale="f32", BM=128, BN=128, D=128, CAUSAL=False).llvm
+    summed = matmul.compile("sm_90a", a=WIDE, b=WIDE, out=WIDE, BM=128, BN=128, BK=64).llvm
+    through = 'asm sideeffect "wgmma.fence.sync.aligned;", "=f'
+    assert through in faded and 'asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"' in faded
+    assert through not in summed and "shfl.sync.idx" in summed  # the warpgroup's number, the same in all lanes
