@@ -15,6 +15,18 @@ def body_of(loop: Loop) -> Block:
     return loop.body.block if isinstance(loop, scf.ForOp) else loop.after_region.block
 
 
+def carried_by(loop: Loop) -> list[SSAValue]:
+    """What a loop carries from iteration to iteration, as its first iteration takes it; not what stays as it is."""
+    inits, arguments = (
+        (loop.iter_args, loop.body.block.args[1:])
+        if isinstance(loop, scf.ForOp)
+        else (loop.arguments, loop.before_region.block.args)
+    )
+    end = body_of(loop).last_op
+    given = () if end is None else end.operands
+    return [init for init, mine, later in zip(inits, arguments, given, strict=True) if later is not mine]
+
+
 def yielded_by(loop: Loop, argument: BlockArgument) -> int | None:
     """Which operand of its last op the body gives the next iteration for one of its arguments; None where that is no
     carried value, or one that the test of a `while` does more with than hand it on."""

@@ -1,4 +1,5 @@
-"""No tile takes more registers of a thread than a GPU's thread has, unless products read it as they run.
+"""No tile takes more registers of a thread than a GPU's thread has, unless products read it as they run; nor do all the
+tiles together that a loop carries from iteration to iteration.
 
 LLVM would work for minutes on such a tile, only to put it into slow memory. A CPU has memory for what its registers
 cannot hold, and no limit.
@@ -6,6 +7,9 @@ cannot hold, and no limit.
 
 from __future__ import annotations
 
+from math import prod
+
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -14,13 +18,15 @@ from tileopt.dialects.diagnostics import UnsupportedError, location_of
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import LayoutAttr
 from tileopt.dialects.kernel import KernelOp
-from tileopt.dialects.target import Target
+from tileopt.dialects.target import Space, Target
+from tileopt.passes.loops import Loop, carried_by
 
 REGISTER_BITS = 32
 ACCUMULATOR = 2  # the operand of a product that is no factor
 # How many times more registers than there are an operand may take that is read while the product runs; beyond that its
 # code is too long to compile.
 STREAMED = 2
+LEAST_BESIDE = 16  # registers for operands and addresses, without which no loop goes round
 
 
 def check_registers(kernel: KernelOp, target: Target) -> None:
@@ -31,6 +37,8 @@ def check_registers(kernel: KernelOp, target: Target) -> None:
     ops = list(kernel.walk())
     # A product's instructions may not spread over more threads.
     spreads = not any(isinstance(op, tile.Mma) for op in ops)
+    atoms = {op.atom.data for op in ops if isinstance(op, tile.Mma) and op.atom is not None}
+    tensor_memory = any(target.atom(atom).acc_space is Space.TENSOR for atom in atoms)  # not registers
     places: set[SSAValue] = set()
     for op in ops:
         if _makes_places(op, places):
@@ -43,6 +51,52 @@ def check_registers(kernel: KernelOp, target: Target) -> None:
             if (type_, streamed, place) not in checked:
                 checked.add((type_, streamed, place))
                 _check(op, type_, target, spreads, STREAMED if streamed else 1, place)
+        if isinstance(op, scf.ForOp | scf.WhileOp) and not tensor_memory:
+            _check_loop(op, target)
+
+
+def registers_of(type_: TensorType[Attribute], threads: int) -> int:
+    """Registers of each of so many threads that share a tile; the tile has no layout yet."""
+    bits = 64 if isinstance(type_.element_type, IndexType) else bit_width(type_.element_type)
+    return -(-prod(type_.get_shape()) * bits // (REGISTER_BITS * threads))
+
+
+def registers_had(target: Target, threads: int) -> int:
+    """Registers of a thread in a block of so many."""
+    return min(target.registers, target.register_file // threads)
+
+
+def crowds(kernel: KernelOp, target: Target, threads: int, beside: int) -> bool:
+    """Whether what some loop carries leaves less than `beside` registers of each of so many threads."""
+    room = registers_had(target, threads) - beside
+    loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp | scf.WhileOp)]
+    tiles = [[v.type for v in carried_by(loop) if isinstance(v.type, TensorType)] for loop in loops]
+    return any(sum(registers_of(type_, threads) for type_ in types) > room for types in tiles)
+
+
+def _check_loop(loop: Loop, target: Target) -> None:
+    tiles = [v.type for v in carried_by(loop) if isinstance(v.type, TensorType)]
+    layouts = [t.encoding.over(t.get_shape()) for t in tiles if isinstance(t.encoding, LayoutAttr)]
+    if not layouts or len(layouts) != len(tiles):
+        return
+    threads = max(layout.threads for layout in layouts)
+    held = [
+        -(-layout.registers * (64 if isinstance(t.element_type, IndexType) else bit_width(t.element_type)) // 32)
+        for t, layout in zip(tiles, layouts, strict=True)
+    ]
+    has = registers_had(target, threads)
+    if sum(held) + LEAST_BESIDE <= has:
+        return
+    largest = max(zip(held, tiles, strict=True), key=lambda x: x[0])[1]
+    shapes = ", ".join("x".join(map(str, t.get_shape())) + f"x{t.element_type}" for t in tiles)
+    most = (has - LEAST_BESIDE) * REGISTER_BITS // bit_width(largest.element_type) * threads
+    raise UnsupportedError(
+        "limits/tile-registers",
+        f"the tiles that this loop carries ({shapes}) take {sum(held)} registers of each of {threads} threads, "
+        f"a thread of {target.name} has {has} in such a block, and needs some for all else",
+        location=location_of(loop),
+        help=f"use smaller tiles, of at most {most} elements of {largest.element_type} together with {threads} threads",
+    )
 
 
 def _is_streamed(op: Operation) -> bool:

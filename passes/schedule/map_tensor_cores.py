@@ -23,6 +23,7 @@ from tileopt.dialects.kernel import KernelOp
 from tileopt.dialects.target import Atom, Scope, Space, Target, target_of
 from tileopt.dialects.tile_types import tile_shape
 from tileopt.passes.layout.operand_order import fastest_axis, fits_order
+from tileopt.passes.layout.register_limits import crowds
 from tileopt.passes.tile_kernels import block_threads, first_collective, tile_kernels
 
 NUM_WARPS = "tile.num_warps"
@@ -208,6 +209,8 @@ class MapTensorCores(ModulePass):
         # On a GPU products decide alone: their accumulators fill a thread's registers on purpose.
         if given is None and target.tile_registers is not None and not (products and target.is_gpu):
             warps = warps_for_tiles(kernel, warps, target.tile_registers, target.max_threads)
+        if given is None and products and target.is_gpu and not any(x.acc_space is Space.TENSOR for x, _, _ in best):
+            warps = _relieved(kernel, target, warps)
         for op in products:
             if op.atom is None:
                 op.atom = StringAttr(self.atom_of(op, target, warps, tensor).name)
@@ -246,6 +249,19 @@ class MapTensorCores(ModulePass):
 def _extents(op: tile.Mma) -> tuple[int, int]:
     m, n = tile_shape(op.acc.type)
     return m, n
+
+
+def _relieved(kernel: KernelOp, target: Target, warps: int) -> int:
+    """Warps, more than given where a loop carries accumulators that leave the threads no registers for operands, if
+    more leave them some."""
+    if not crowds(kernel, target, 32 * warps, BESIDE_ACCUMULATORS):
+        return warps
+    more = warps
+    while more < MAX_WARPS:
+        more *= 2
+        if not crowds(kernel, target, 32 * more, BESIDE_ACCUMULATORS):
+            return more
+    return warps
 
 
 def _may_use_tensor_memory(kernel: KernelOp, products: list[tile.Mma]) -> bool:

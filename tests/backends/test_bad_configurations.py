@@ -30,6 +30,22 @@ def compile_gemm(target: str, m: int, n: int, k: int, dtype: str = "bf16", **hin
     return gemm(**hints).compile(target, a=a, b=a, c="f32[4096,4096]", BM=m, BN=n, BK=k)
 
 
+def compile_two_sums(target: str, m: int, n: int, **hints: Any) -> Any:
+    @tile.kernel(**hints)
+    def gated(a: tile.In, b: tile.In, g: tile.In, c: tile.Out, BM: tile.Const[int], BN: tile.Const[int]):
+        i, j = tile.bid(0), tile.bid(1)
+        p = tile.zeros((BM, BN), tile.f32)
+        q = tile.zeros((BM, BN), tile.f32)
+        for k in range(tile.cdiv(a.shape[1], 64)):
+            x = tile.load(a, (i, k), (BM, 64))
+            p = tile.mma(x, tile.load(b, (k, j), (64, BN)), p)
+            q = tile.mma(x, tile.load(g, (k, j), (64, BN)), q)
+        tile.store(c, (i, j), (p * q).astype(c.dtype))
+
+    a = "bf16[4096,4096]"
+    return gated.compile(target, a=a, b=a, g=a, c=a, BM=m, BN=n)
+
+
 @tile.kernel
 def turn(x: tile.In, out: tile.Out, N: tile.Const[int]):
     tile.store(out, (0, tile.bid(0)), tile.transpose(tile.load(x, (tile.bid(0), 0), (N, N))))
@@ -72,6 +88,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, tuple[str, ...]]] = {
         lambda: compile_gemm("sm_90a", 256, 128, 64, num_warps=1),
         "limits/tile-registers",
         ("256x128xf32 takes 1024 registers of each of 32 threads", "at most 4096 elements of f32 with 32 threads"),
+    ),
+    "two accumulators for no thread": (
+        lambda: compile_two_sums("sm_90a", 128, 256),
+        "limits/tile-registers",
+        ("128x256xf32, 128x256xf32) take 256 registers of each of 256 threads", "at most 61184 elements of f32"),
+    ),
+    "two accumulators for four warps": (
+        lambda: compile_two_sums("sm_90a", 64, 256, num_warps=4),
+        "limits/tile-registers",
+        ("64x256xf32, 64x256xf32) take 256 registers of each of 128 threads", "at most 30592 elements of f32"),
     ),
     "operands wider than registers": (
         lambda: compile_gemm("sm_90a", 128, 256, 1024),
@@ -195,3 +221,9 @@ def test_stages_where_nothing_is_asynchronous() -> None:
 def test_products_that_no_unit_takes(target: str, dtype: str, text: str) -> None:
     found = notes(compile_gemm(target, 64, 64, 32, dtype))
     assert (text in found) if text else not found
+
+
+def test_more_warps_where_accumulators_leave_no_room() -> None:
+    """Four warps would hold nothing but the two accumulators."""
+    report = compile_two_sums("sm_90a", 64, 256).report
+    assert report["threads"] >= 256 and report["spill_stores"] == report["spill_loads"] == 0
