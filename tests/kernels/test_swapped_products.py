@@ -148,7 +148,7 @@ def test_units(kernel: Any, kind: str, block: tuple[int, ...], unit: str) -> Non
     given = dict.fromkeys(arrays, f"{kind}[?:16, ?:16]") | {"out": f"{accumulator(kind)}[?:16, ?:16]"}
     found = kernel.compile("model:sm_90a", **given, **dict(zip(tiles, block, strict=True)))
     assert found.report["atoms"] == [unit]
-    assert ("wgmma" in unit) == ("roles" in found.report and bool(found.report["roles"]))
+    assert found.report["roles"] or "wgmma" not in unit
 
 
 @pytest.mark.parametrize(("block", "n"), [((256, 128, 64), 128), ((128, 256, 64), 128), ((64, 64, 32), 64)], ids=str)

@@ -23,7 +23,16 @@ from tileopt.backends.cpu.check.effects import (
     Touch,
     Whole,
 )
-from tileopt.dialects import gpu, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_warpgroup, gpu_wgmma, gpu_words
+from tileopt.dialects import (
+    gpu,
+    gpu_accumulator,
+    gpu_mbarrier,
+    gpu_tensor,
+    gpu_tma,
+    gpu_warpgroup,
+    gpu_wgmma,
+    gpu_words,
+)
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.gpu_scopes import WARPGROUP
 from tileopt.dialects.tile_types import BufferType
@@ -90,7 +99,7 @@ def _alloc(op: gpu_tensor.Tcgen05Alloc) -> Effects:
     return Effects((Touch(op.target, Kind.WRITE, Run(op.indices, 1, lanes=1)),), Meeting.LANES)
 
 
-def _tcgen05(op: gpu_tensor.Tcgen05Mma) -> Effects:
+def _tcgen05(op: gpu_tensor.Tcgen05Mma | gpu_accumulator.Accumulate) -> Effects:
     return Effects(tuple(Touch(v, Kind.READ, Whole(_shape(v))) for v in (op.a, op.b)))
 
 
@@ -116,5 +125,6 @@ EFFECTS: dict[type[Operation], Callable[[Any], Effects]] = {
     gpu.MmaSync: lambda op: Effects(meeting=Meeting.LANES),
     gpu_tensor.Tcgen05Alloc: _alloc,
     gpu_tensor.Tcgen05Mma: _tcgen05,
+    gpu_accumulator.Accumulate: _tcgen05,
     gpu_tensor.Tcgen05Commit: _commit,
 }

@@ -11,7 +11,17 @@ from tileopt.backends.cpu import requests
 from tileopt.backends.cpu.check.effects import EFFECTS
 from tileopt.backends.cpu.check.hardware import EFFECTS as HARDWARE
 from tileopt.backends.cpu.uniform import MEETINGS
-from tileopt.dialects import gpu, gpu_cluster, gpu_mbarrier, gpu_tensor, gpu_tma, gpu_warpgroup, gpu_words, simt
+from tileopt.dialects import (
+    gpu,
+    gpu_accumulator,
+    gpu_cluster,
+    gpu_mbarrier,
+    gpu_tensor,
+    gpu_tma,
+    gpu_warpgroup,
+    gpu_words,
+    simt,
+)
 from tileopt.dialects.simt_atomic import AtomicOps
 
 # Nothing of what they do is seen by other threads, or it is not told from what stands beside it.
@@ -23,7 +33,10 @@ NOTHING: set[type[Operation]] = {
     gpu_mbarrier.SetMaxRegisters,
     gpu_tma.TmaCommit,
     gpu_warpgroup.WgmmaWaitWords,
+    gpu_accumulator.AccumulatorLoad,
+    gpu_accumulator.AccumulatorStore,
     gpu_tensor.Tcgen05Dealloc,
+    gpu_tensor.Tcgen05Relinquish,
     gpu_tensor.Tcgen05Load,
     gpu_tensor.Tcgen05Store,
     gpu_tensor.Tcgen05Wait,
