@@ -2,9 +2,10 @@
 
 The naive forms, an element a thread: `tileopt` indexes plainly under a contract, `views` takes a row and a column,
 `no contract` indexes plainly without one (its launches prove what the contract would say), `unchecked` is its twin
-whose tests are dropped, and `CUDA C` is the same loop without any tests, compiled by NVRTC. The first four run in turn,
-launch by launch. Then two with tiles: one of `sgemm_even` and `sgemm_ring` in the form that is the fastest of those
-that the rule of `sgemm_forms` likes best, and `sgemm_tiled` for any extents.
+whose tests are dropped, `checked` the one that keeps all tests, and `CUDA C` is the same loop without any tests,
+compiled by NVRTC. The first four run in turn, launch by launch. Then two with tiles: one of `sgemm_even` and
+`sgemm_ring` in the form that is the fastest of those that the rule of `sgemm_forms` likes best, and `sgemm_tiled` for
+any extents.
 
 `python -m benchmarks.sgemm --sweep` times all forms.
 """
@@ -39,7 +40,7 @@ from tileopt import TileoptError, simt
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "simt"))
 
-from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
+from sgemm import sgemm, sgemm_checked, sgemm_tested, sgemm_unchecked, sgemm_views
 from sgemm_tiled import sgemm_tiled
 
 Tensor = torch.Tensor
@@ -142,7 +143,7 @@ def sgemms(quick: bool) -> Iterator[Row]:
             a, b = torch.randn(n, n, device="cuda"), torch.randn(n, n, device="cuda")
             reference = a.double() @ b.double()
             grid = (simt.cdiv(n, 32), simt.cdiv(n, 8))
-            names = ["tileopt", "views", "no contract", "unchecked", "CUDA C", "cuBLAS"]
+            names = ["tileopt", "views", "no contract", "unchecked", "checked", "CUDA C", "cuBLAS"]
             outs = {name: torch.empty_like(a) for name in names}
             cublas: Launch = lambda: torch.mm(a, b, out=outs["cuBLAS"])  # noqa: E731
             rivals: dict[str, Launch] = {
@@ -150,6 +151,7 @@ def sgemms(quick: bool) -> Iterator[Row]:
                 "views": lambda: sgemm_views[grid](a, b, outs["views"]),
                 "no contract": lambda: sgemm_checked[grid](a, b, outs["no contract"]),
                 "unchecked": lambda: sgemm_unchecked[grid](a, b, outs["unchecked"]),
+                "checked": lambda: sgemm_tested[grid](a, b, outs["checked"]),
             }
             if naive_c is not None:
                 launch_c = naive_c

@@ -56,7 +56,9 @@ REQUIRES = "simt.requires"  # array of strings: relations that the host checks a
 GUARDS = "simt.guards"  # array of strings: relations between extents; code for launches where they hold is better
 GRID_RANK = "simt.grid_rank"  # axes that the grid may have
 MIN_ARCH = "simt.min_arch"  # the least target that the kernel is for, as "sm_80"
-CHECKS = "simt.checks"  # what becomes of indices that are not proved, if not a test: "unchecked" or "denied"
+# What becomes of indices that are not proved, if not a test: "unchecked" or "denied"; "kept": all are tested.
+CHECKS = "simt.checks"
+CHECKS_WORDS = ("unchecked", "denied", "kept")
 RECORDED = "simt.recorded"  # unit: what threads do to memory is recorded as they run
 EARLY_LOADS = "tile.early_loads"  # set by prefetch-loads: some loads are made ahead of their iterations
 NUM_CTAS = "tile.num_ctas"  # the hint: blocks of a cluster, which load together what they share
@@ -116,7 +118,10 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     GUARDS: ("an array of strings", _is_strings),
     GRID_RANK: ("1, 2 or 3", _integer(lambda n: 1 <= n <= 3)),
     MIN_ARCH: ("a string", lambda value: isinstance(value, StringAttr)),
-    CHECKS: ('"unchecked" or "denied"', lambda v: isinstance(v, StringAttr) and v.data in ("unchecked", "denied")),
+    CHECKS: (
+        " or ".join(f'"{word}"' for word in CHECKS_WORDS),
+        lambda v: isinstance(v, StringAttr) and v.data in CHECKS_WORDS,
+    ),
     EARLY_LOADS: ("true or false", _is_flag),
     MANUAL_BARRIERS: ("true or false", _is_flag),
 }

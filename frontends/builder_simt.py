@@ -113,8 +113,13 @@ class SimtBuilder(Barriers, Tiles):
             result[names.CLUSTER] = DenseArrayBase.from_list(i64, (*contract.cluster, 1, 1)[:3])
         if contract.min_arch is not None:
             result[names.MIN_ARCH] = StringAttr(contract.min_arch)
-        if contract.unchecked or contract.deny_checks:
-            result[names.CHECKS] = StringAttr("unchecked" if contract.unchecked else "denied")
+        for word, flag in (
+            ("unchecked", contract.unchecked),
+            ("denied", contract.deny_checks),
+            ("kept", contract.keep_checks),
+        ):
+            if flag:
+                result[names.CHECKS] = StringAttr(word)
         required = self.requirements()
         if required:
             result[names.REQUIRES] = ArrayAttr([StringAttr(text) for text in required])

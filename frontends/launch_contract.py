@@ -19,7 +19,7 @@ _ARCH = re.compile(r"sm_\d{2,3}a?\Z|cpu\Z")
 class LaunchContract:
     """`block`: the extents of the block, x first, or None where each launch says them; `grid_rank`: the grid's axes,
     or None where each launch may have as many as it likes; `requires`: relations as in `requires`; `unchecked`: no
-    index is tested; `deny_checks`: an index that would need a test is an error."""
+    index is tested; `deny_checks`: an index that would need a test is an error; `keep_checks`: each index is tested."""
 
     block: Extents | None = None
     grid_rank: int | None = None
@@ -31,6 +31,7 @@ class LaunchContract:
     requires: tuple[Any, ...] = ()
     unchecked: bool = False
     deny_checks: bool = False
+    keep_checks: bool = False
 
     @property
     def threads(self) -> int | None:
@@ -48,6 +49,7 @@ def make_contract(
     requires: Any = (),
     unchecked: Any = False,
     deny_checks: Any = False,
+    keep_checks: Any = False,
 ) -> LaunchContract:
     """The contract that a decorator's arguments say. Raises CompileError (`kernel/contract`)."""
     min_blocks: int | None = None
@@ -73,11 +75,13 @@ def make_contract(
         requires = (requires,)
     if not isinstance(requires, Sequence):
         raise _wrong(f"requires is a list of relations, not {shown(requires)}")
-    for name, flag in (("unchecked", unchecked), ("deny_checks", deny_checks)):
+    for name, flag in (("unchecked", unchecked), ("deny_checks", deny_checks), ("keep_checks", keep_checks)):
         if type(flag) is not bool:
             raise _wrong(f"{name} is True or False, not {shown(flag)}")
     if unchecked and deny_checks:
         raise _wrong("unchecked drops the tests that deny_checks refuses: give one of them")
+    if keep_checks and (unchecked or deny_checks):
+        raise _wrong("keep_checks keeps the tests that unchecked drops and deny_checks refuses: give one of them")
     return LaunchContract(
         made,
         grid_rank,
@@ -89,6 +93,7 @@ def make_contract(
         tuple(requires),
         unchecked,
         deny_checks,
+        keep_checks,
     )
 
 

@@ -42,3 +42,5 @@ def sgemm_checked(a: simt.Slice["f32", 2], b: simt.Slice["f32", 2], c: simt.Disj
 
 # The same with no test of an index at all: what the others are measured against. An index outside is no error here.
 sgemm_unchecked = simt.kernel(block=(32, 8), unchecked=True)(sgemm_checked.function)
+# And with all tests, those that are proved to hold among them.
+sgemm_tested = simt.kernel(block=(32, 8), keep_checks=True)(sgemm_checked.function)

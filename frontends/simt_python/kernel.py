@@ -181,6 +181,7 @@ def kernel(
     requires: str | Sequence[str] = (),
     unchecked: bool = False,
     deny_checks: bool = False,
+    keep_checks: bool = False,
     fma: bool = True,
     fast_math: bool = False,
 ) -> Callable[[Callable[..., Any]], SimtKernel]: ...
@@ -197,6 +198,7 @@ def kernel(
     requires: str | Sequence[str] = (),
     unchecked: bool = False,
     deny_checks: bool = False,
+    keep_checks: bool = False,
     fma: bool = True,
     fast_math: bool = False,
 ) -> SimtKernel | Callable[[Callable[..., Any]], SimtKernel]:
@@ -207,13 +209,14 @@ def kernel(
     dynamic shared memory; `min_arch`, such as "sm_80"; `cluster`, the blocks of a cluster; `requires`, relations such
     as "len(x) == len(out)" that each launch is checked for and that proofs build on. `deny_checks`: an index that is
     not proved is an error (`bounds/unproved`). `unchecked`: no index is tested, and one that is outside reads and
-    writes whatever is there.
+    writes whatever is there. `keep_checks`: each index is tested, proved or not, which shows what tests cost.
 
     Errors: `kernel/contract`, `kernel/hint`, `contract/...` for a relation, `kernel/annotation`, `source/missing`.
     """
     contract = make_contract(
-        block, grid_rank, max_block, launch_bounds, shared_bytes, min_arch, cluster, requires, unchecked, deny_checks
-    )
+        block, grid_rank, max_block, launch_bounds, shared_bytes, min_arch, cluster, requires, unchecked, deny_checks,
+        keep_checks,
+    )  # fmt: skip
     hints = make_hints(fma=fma, fast_math=fast_math)
 
     def make(function: Callable[..., Any]) -> SimtKernel:

@@ -8,7 +8,8 @@ masked: the tile is always partly outside along some axis, so a test would never
 checked: the thread tests its index, and a test that fails ends the kernel; the reason names the relation of a launch
 contract that would prove it, where one does, and so does `simt.guards` where it is one between extents. With
 `deny-checks`, or where the kernel's `simt.checks` is "denied", an access that needs a test is an error; where it is
-"unchecked", the access ends unchecked: nothing is tested.
+"unchecked", the access ends unchecked: nothing is tested; where it is "kept", each access of an element is tested,
+whatever is proved, which shows what tests cost.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ class ElideBounds(ModulePass):
                 word = checks.data if isinstance(checks, StringAttr) else ""
                 left = Outcome.UNCHECKED if word == "unchecked" else Outcome.CHECKED
                 found = elements(kernel)
+                if word == "kept":
+                    for element in found:
+                        tested = tuple(axis.index for axis in _axes(facts, element))
+                        element.bounds = BoundsAttr((Outcome.CHECKED, tested, "the contract keeps all tests"))
+                    continue
                 helpful: list[str] = []
                 for element in found:
                     element.bounds = element_outcome(

@@ -172,6 +172,7 @@ CONTRACTS = {
     "bytes below zero": ("block=64, shared_bytes=-1", "kernel/contract", "shared_bytes"),
     "architecture": ("block=64, min_arch='hopper'", "kernel/contract", "sm_80"),
     "unchecked by a word": ("block=64, unchecked='yes'", "kernel/contract", "True or False"),
+    "checks dropped and kept": ("block=64, unchecked=True, keep_checks=True", "kernel/contract", "one of them"),
     "checks dropped and denied": ("block=64, unchecked=True, deny_checks=True", "kernel/contract", "one of them"),
     "requires a number": ("block=64, requires=5", "kernel/contract", "relations"),
     "relation that is no string": ("block=64, requires=[5]", "contract/syntax", "string"),

@@ -18,7 +18,7 @@ from tileopt.dialects.target import get_target
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "simt"))
 
-from sgemm import sgemm, sgemm_checked, sgemm_unchecked, sgemm_views
+from sgemm import sgemm, sgemm_checked, sgemm_tested, sgemm_unchecked, sgemm_views
 from sgemm_even import sgemm_even
 from sgemm_ring import REQUIRES as RING_REQUIRES
 from sgemm_ring import sgemm_ring
@@ -98,6 +98,16 @@ def test_without_a_contract_the_loop_tests(target: str) -> None:
     ptx = ptx_of(sgemm_checked, target)
     assert "trap" in ptx
     assert all(sum("setp" in one for one in body) > 1 for body in loops(ptx))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_tests_that_are_kept_stay_where_all_is_proved(target: str) -> None:
+    fitting = {"a": "f32[m, k]", "b": "f32[k, n]", "c": "f32[m, n]"}
+    assert "trap" not in sgemm_checked.compile(target, **fitting).ptx
+    made = sgemm_tested.compile(target, **fitting)
+    assert "trap" in made.ptx
+    assert all(sum("setp" in one for one in body) > 1 for body in loops(made.ptx))
+    assert all(": checked on axes [0, 1] (the contract keeps all tests)" in line for line in made.report["bounds"])
 
 
 @pytest.mark.parametrize("target", TARGETS)

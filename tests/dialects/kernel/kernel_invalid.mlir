@@ -219,7 +219,7 @@ simt.kernel @k() attributes {simt.shared_bytes = -4} {
 
 // -----
 
-// expected-error@+1 {{simt.checks is "unchecked" or "denied", not "maybe"}}
+// expected-error@+1 {{simt.checks is "unchecked" or "denied" or "kept", not "maybe"}}
 simt.kernel @k() attributes {simt.checks = "maybe"} {
   simt.return
 }
