@@ -259,11 +259,13 @@ def _stage_notes(kernel: KernelOp, channels: list[dict[str, Any]], target: Targe
 def _cluster_notes(kernel: KernelOp, cluster: int) -> Iterator[str]:
     """Why blocks form no clusters where the hint says so."""
     asked = kernel.integer(NUM_CTAS) or 1
-    if asked > cluster:
-        yield (
-            f"num_ctas={asked}: blocks load nothing together: no warp of its own copies, or what neighbours read "
-            "differs, or does not divide"
-        )
+    if asked <= cluster:
+        return
+    if _roles(kernel):
+        why = "what neighbours along the grid read differs, or comes in tiles that are no such multiple of 8 rows"
+    else:
+        why = "no warp of its own copies what loops load"
+    yield f"num_ctas={asked}: blocks load nothing together: {why}"
 
 
 def _product_notes(kernel: KernelOp, target: Target) -> Iterator[str]:

@@ -7,6 +7,7 @@ integer constants, + - * // %, comparisons, `and`, `or`, `not`, min and max.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ _OPERATORS = (
     ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Load,
 )  # fmt: skip
 _NODES = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
+_CLUSTERS = re.compile(r"grid\[(\d)\] % (\d+) == 0")  # what clusters of blocks require
 _CALLS = {"len": len, "min": min, "max": max}
 
 
@@ -51,6 +53,14 @@ class Condition:
             found = ", ".join(f"{text} is {side(values)}" for text, side in self.sides)
         except (ArithmeticError, IndexError) as error:
             found = f"it cannot be evaluated: {error}"
+        if clusters := _CLUSTERS.fullmatch(self.text):
+            axis, blocks = clusters.groups()
+            raise launch_error(
+                "condition",
+                f"blocks of {kernel} come in clusters of {blocks} along axis {axis} of the grid, which has "
+                f"{values['grid'][int(axis)]} there",
+                help=f"launch a multiple of {blocks} blocks along it, or leave num_ctas= or cluster= out",
+            )
         raise launch_error("condition", f"{kernel} requires {self.text}" + (f"; {found}" if found else ""))
 
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAtt
 from xdsl.passes import ModulePass
 
 from tileopt.dialects import simt, tile
-from tileopt.dialects.kernel import NAME, REQUIRES, KernelOp
+from tileopt.dialects.kernel import NAME, PERSISTENT, REQUIRES, KernelOp
 from tileopt.passes.analysis.facts import analyse
 from tileopt.passes.analysis.launch_symbols import Sizes
 from tileopt.passes.safety.owned_accesses import OwnedAccesses
@@ -71,7 +71,13 @@ def verify_kernel(kernel: KernelOp) -> None:
         # A launch can check that what the kernel divides by is not 0.
         more = _named(kernel, failed.divisors()) - positive
         if not more:
-            raise refusal(failed)
+            error = refusal(failed)
+            if PERSISTENT in kernel.attributes:
+                error.help = (
+                    "passes made this kernel's grid persistent after its stores were verified, which hides whose they "
+                    'are: give the IR from before, the level "tile"'
+                )
+            raise error
         positive |= more
         proofs, failed = _proofs(prepare(positive))
     _stamp(kernel, [*proofs, *loose], [a for a in (0, 1, 2) if a not in used])

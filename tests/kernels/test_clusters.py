@@ -105,7 +105,20 @@ def test_the_grid_has_whole_clusters(rng: np.random.Generator) -> None:
     a, b, out = fresh(rng, 320, 64), fresh(rng, 64, 128), np.zeros((320, 128), np.float32)
     with pytest.raises(LaunchError) as caught:
         matmul.with_hints(num_ctas=2)[(3, 1)](a, b, out, BM=128, BN=128, BK=64, target="model:sm_90a")
-    assert "grid[0] % 2 == 0" in str(caught.value) and not out.any()
+    assert caught.value.code == "launch/condition" and not out.any()
+    assert "clusters of 2 along axis 0 of the grid, which has 3 there" in caught.value.message
+    assert caught.value.help == "launch a multiple of 2 blocks along it, or leave num_ctas= or cluster= out"
+
+
+def test_why_there_are_no_clusters(rng: np.random.Generator) -> None:
+    """The grid may then have any number of blocks."""
+    odd = matmul.with_hints(num_ctas=2).compile("sm_90a", a="bf16[?, ?]", b="bf16[?, ?]", out="f32[?, ?]")
+    assert odd.report["notes"] == [
+        "num_ctas=2: blocks load nothing together: no warp of its own copies what loops load"
+    ]
+    a, b, out = fresh(rng, 190, 65), fresh(rng, 65, 63), np.zeros((190, 63), np.float32)
+    matmul.with_hints(num_ctas=2)[(3, 1)](a, b, out, BM=64, BN=64, BK=64, target="model:sm_90a")
+    np.testing.assert_allclose(out, a.astype(np.float64) @ b.astype(np.float64), rtol=0, atol=1e-4)
 
 
 def test_a_gpu_without_clusters() -> None:
