@@ -7,7 +7,7 @@ from the kernel as `#tile.contract` (one for each array parameter).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -84,13 +84,25 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kernel as its source declares it; `dtype` and `rank` are None where left open."""
+    """One parameter of a kernel as its source declares it; `dtype` and `rank` are None where left open. `python`: of a
+    constant the type of its values, one of Python's, where it is declared."""
 
     name: str
     kind: ParamKind
     dtype: str | None = None
     rank: int | None = None
     default: object = Missing
+    python: type | None = None
+
+    def takes(self, value: object) -> bool:
+        """Whether this is a value for a constant: of its type, or one that Python takes for it (`True` for an int)."""
+        if self.python is int:
+            return hasattr(value, "__index__")
+        if self.python is float:
+            return hasattr(value, "__float__")
+        if self.python is bool:
+            return type(value).__name__ in ("bool", "bool_")  # NumPy's too
+        return self.python is None or isinstance(value, self.python)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,9 @@ class Hints:
     late_waits: bool | None = None
     take_turns: bool | None = None
     occupancy: int | None = None
+
+
+HINTS = frozenset(f.name for f in fields(Hints))
 
 
 class KernelDefinition(Protocol):

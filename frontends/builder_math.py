@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects import tile
+from tileopt.dialects.diagnostics import TileoptError
 from tileopt.dialects.dtypes import DType
 from tileopt.dialects.tile import ReduceKind
 from tileopt.frontends.builder_arith import Arithmetic
@@ -143,10 +144,7 @@ class Functions(Arithmetic):
             if len(value.shape) != 2:
                 raise self.error("type/shape", f"'{name}' of a product has rank 2, not a {value}")
         if a.dtype != b.dtype:
-            raise self.error(
-                "type/mma-operand", f"the operands of a product have one type, not {a.dtype} and {b.dtype}",
-                f"cast one of them, for example b.astype(tile.{a.dtype})",
-            )  # fmt: skip
+            raise self.unlike(a.dtype, b.dtype)
         if precision is not None and (precision != "tf32" or a.dtype != F32):
             raise self.error(
                 "type/mma-precision", f"no product of {a.dtype} tiles has the precision {precision!r}",
@@ -169,7 +167,24 @@ class Functions(Arithmetic):
             properties["unsigned"] = UnitAttr()
         return self.emit_value(tile.Mma, [self.ssa(a), self.ssa(b), self.ssa(acc)], wanted, shape, properties)
 
+    def unlike(self, a: DType, b: DType) -> TileoptError:
+        """The error of a product of operands of two types."""
+        what = f"the operands of a product have one type, not {a} and {b}"
+        return self.error("type/mma-operand", what, _how_to_meet(a, b))
+
     def matmul(self, a: Value, b: Value) -> Value:
         """a @ b in the operands' own type (integers: i32), accumulated as in `mma`."""
         result = self.mma(a, b)
         return self.cast(result, a.dtype) if a.dtype.is_float else result
+
+
+def _how_to_meet(a: DType, b: DType) -> str:
+    """Which operand of a product to cast, and to what, so that no value is lost where one type can hold the other's."""
+    if a.bits == b.bits == 16:
+        return f"cast one of them, for example b.astype(tile.{a})"  # f16 and bf16: either loses something
+    lossy = (("i", "u8"), ("i", "f8e5m2"), ("u", "f8e5m2"))
+    for name, narrow, wide in (("a", a, b), ("b", b, a)):
+        holds = narrow.bits < wide.bits and narrow.is_float <= wide.is_float and (narrow.kind, wide.name) not in lossy
+        if holds or (wide.is_float and wide.bits > 8 and not narrow.is_float):
+            return f"cast '{name}' to the other's type: {name}.astype(tile.{wide})"
+    return "cast both to a type that holds the values of either: .astype(tile.f16)"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute
 
 from tileopt.dialects import tile
 from tileopt.dialects.checks import is_power_of_two
 from tileopt.dialects.dtypes import DTYPES, PACKED, DType
-from tileopt.frontends.builder_math import Functions
-from tileopt.frontends.builder_values import F32, Value
+from tileopt.frontends.builder_math import ACCUMULATORS, Functions
+from tileopt.frontends.builder_values import F32, Operand, Value
 
 _BYTES = ("i8", "u8")
 I8, U8, E4M3 = DTYPES["i8"], DTYPES["u8"], DTYPES["f8e4m3fn"]
@@ -62,7 +64,38 @@ class Packing(Functions):
 
     def mma(self, a: Value, b: Value, acc: Value | None = None, precision: str | None = None) -> Value:
         """As for other types; packed values are multiplied in the type of 8 bits that holds them."""
-        return super().mma(self._in_eight_bits(a), self._in_eight_bits(b), acc, precision)
+        x, y = self._in_eight_bits(a), self._in_eight_bits(b)
+        if x.dtype != y.dtype and x.dtype.name in ACCUMULATORS and y.dtype.name in ACCUMULATORS:
+            raise self.unlike(a.dtype, b.dtype)  # by the types that the author wrote
+        return super().mma(x, y, acc, precision)
+
+    # Of the packed types only the integers have functions: of f4e2m1fn, results would have to be rounded to it.
+
+    def _computable(self, a: Operand, what: str) -> Operand:
+        if isinstance(a, Value) and a.dtype.is_float and a.dtype.name in PACKED:
+            raise self.packed_operand(a.dtype, what)
+        return a
+
+    def math(self, name: str, a: Operand) -> Value:
+        """As for other types; not of f4e2m1fn."""
+        return super().math(name, self._computable(a, f"{name}()"))
+
+    def abs(self, a: Operand) -> Value:
+        """As for other types; not of f4e2m1fn."""
+        return super().abs(self._computable(a, "abs()"))
+
+    def sigmoid(self, a: Operand) -> Value:
+        """As for other types; not of f4e2m1fn."""
+        return super().sigmoid(self._computable(a, "sigmoid()"))
+
+    def negate(self, a: Operand) -> Value:
+        """As for other types; not of f4e2m1fn."""
+        return super().negate(self._computable(a, "'-'"))
+
+    def reduce(self, kind: str, value: Value, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Value:
+        """As for other types; not of f4e2m1fn."""
+        self._computable(value, f"a reduction by {kind}")
+        return super().reduce(kind, value, axis, keepdims)
 
     def pack(self, value: Value, dtype: DType | None = None, axis: int = -1) -> Value:
         """Bytes of two values each along the axis, the first in the low half. Floats are rounded to f4e2m1fn; integers

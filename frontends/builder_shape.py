@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.irdl import IRDLOperation
 
 from tileopt.dialects import tile
-from tileopt.dialects.diagnostics import counted
+from tileopt.dialects.diagnostics import TileoptError, counted
 from tileopt.dialects.dtypes import PACKED, DType
 from tileopt.frontends.builder_control import Control
 from tileopt.frontends.builder_values import (
@@ -205,16 +205,17 @@ class Shapes(Control):
             assert result is not None
             return result
         if result.name in PACKED:
-            raise self.error(
-                "type/packed",
-                f"{what} of {result} values",
-                "cast them to a wider type first, for example with .astype(tile.bf16)",
-            )
+            raise self.packed_operand(result, what)
         if any(isinstance(n, float) for n in weak) and not result.is_float:
             return F32
         if result.kind == "b" and any(not isinstance(n, bool) for n in weak):
             return self.count_dtype(strong)
         return result
+
+    def packed_operand(self, dtype: DType, what: str) -> TileoptError:
+        """The error of computing with values of a packed type."""
+        help = "cast them to a wider type first, for example with .astype(tile.bf16)"
+        return self.error("type/packed", f"{what} of {dtype} values", help)
 
     def count_dtype(self, values: Sequence[Value]) -> DType:
         """The integer type that bools take part in arithmetic as: i64 for scalars, i32 for tiles."""

@@ -46,7 +46,26 @@ def parse(text: object, parameters: Sequence[Parameter]) -> list[Relation]:
     for relation in relations:
         for side in (relation.tree.left, *relation.tree.comparators):
             _check(side, text, known)
+        _check_divisors(relation.tree, text, "contract/syntax")
     return relations
+
+
+def _check_divisors(tree: ast.Compare, text: str, code: str) -> None:
+    """Raises CompileError where a divisor is 0 by its constants alone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod) and _value(node.right) == 0:
+            raise CompileError(code, f"'{ast.unparse(node)}' in '{text}' divides by zero")
+
+
+def _value(node: ast.expr) -> int | None:
+    """What an expression of constants alone is."""
+    if any(isinstance(n, ast.Name) for n in ast.walk(node)):
+        return None
+    try:
+        made = ast.fix_missing_locations(ast.Expression(copy.deepcopy(node)))
+        return int(eval(compile(made, "<contract>", "eval"), {"__builtins__": {}}))
+    except ArithmeticError:
+        return None
 
 
 def _comparisons(node: ast.expr, text: str) -> Iterator[ast.Compare]:
@@ -118,6 +137,7 @@ def canonical(relation: Relation, signature: Signature) -> str | None:
     """
     tree = ast.fix_missing_locations(_Canonical(signature, relation.text).visit(copy.deepcopy(relation.tree)))
     if any(isinstance(node, ast.Name) for node in ast.walk(tree)):
+        _check_divisors(tree, relation.text, "contract/false")
         return ast.unparse(tree)
     try:
         holds = bool(eval(compile(ast.Expression(tree), "<contract>", "eval"), {"__builtins__": {}}))

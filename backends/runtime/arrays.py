@@ -113,6 +113,11 @@ def itemsize(dtype: str) -> int:
     return _ITEM[dtype]
 
 
+# Of `ml_dtypes`: one in a byte, where kernels take two.
+_FOUR_BITS = {"int4": "i4", "uint4": "u4", "float4_e2m1fn": "f4e2m1fn"}
+FOUR_BITS = "pack two values in a byte, the first in the low half, pass them as u8, and use tile.unpack(x, tile.{})"
+
+
 def element_name(dtype: Any) -> str:
     """The element type of a NumPy dtype. Raises LaunchError, which names the dtype, where there is none."""
     from tileopt.dialects.dtypes import DTYPES, from_numpy
@@ -134,6 +139,8 @@ def element_name(dtype: Any) -> str:
         )
     else:
         why, help = f"dtype {dtype}", f"element types are {known}"
+        if dtype.name in _FOUR_BITS:
+            help = FOUR_BITS.format(_FOUR_BITS[dtype.name])
     raise launch_error("array-dtype", f"no kernel takes an array of {why}", help=help)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import prod
 
 from tileopt.backends.runtime.arrays import ArrayInfo, Reader, reader_for
-from tileopt.backends.runtime.constants import const_key
+from tileopt.backends.runtime.constants import check_constant, const_key
 from tileopt.backends.runtime.errors import launch_error
 from tileopt.backends.runtime.scalars import Scalar, scalar_for
-from tileopt.dialects.contracts import Hints, Missing, Parameter, ParamKind
+from tileopt.dialects.contracts import HINTS, Missing, Parameter, ParamKind
 
 DEFAULT = -1  # the position of a value that the call does not give
 MAX_BYTES = 1 << 62  # of one array, also by its extents alone where they repeat elements
@@ -60,7 +60,7 @@ def positions(parameters: Sequence[Parameter], count: int, names: Sequence[str],
             raise launch_error(
                 "unexpected-argument",
                 f"{kernel} has no parameter '{name}'",
-                help=_HINT.format(name) if name in _HINTS else f"its parameters: {_listing(parameters)}",
+                help=_HINT.format(name) if name in HINTS else f"its parameters: {_listing(parameters)}",
             )
         if result[index] != DEFAULT:
             raise launch_error("repeated-argument", f"{kernel} is given '{name}' by position and by name")
@@ -76,7 +76,6 @@ def positions(parameters: Sequence[Parameter], count: int, names: Sequence[str],
     return result
 
 
-_HINTS = frozenset(f.name for f in fields(Hints))
 _HINT = "'{0}' is a hint: give it where the kernel is made, or launch kernel.with_hints({0}=...)[grid](...)"
 
 
@@ -93,6 +92,7 @@ def bind(
     for parameter, at in zip(parameters, positions(parameters, len(args), list(kwargs), kernel), strict=True):
         value = parameter.default if at == DEFAULT else flat[at]
         if parameter.kind is ParamKind.CONST:
+            check_constant(parameter, value, "argument-dtype")
             result.append(BoundConst(parameter, at, value, const_key(parameter.name, value)))
         elif parameter.kind is ParamKind.SCALAR:
             result.append(BoundScalar(parameter, at, value, scalar_for(parameter, value)))

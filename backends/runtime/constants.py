@@ -8,9 +8,22 @@ from enum import Enum
 from typing import Any
 
 from tileopt.backends.runtime.errors import launch_error
-from tileopt.dialects.diagnostics import MAX_INTEGER_BITS
+from tileopt.dialects.contracts import Parameter
+from tileopt.dialects.diagnostics import MAX_INTEGER_BITS, shown
 
 _PLAIN = (int, bool, str, bytes, type(None))
+
+
+def check_constant(parameter: Parameter, value: object, code: str) -> None:
+    """Raises LaunchError for a value of another type than the constant's annotation says."""
+    if parameter.takes(value) or (value is None and parameter.default is None):
+        return
+    assert parameter.python is not None
+    raise launch_error(
+        code,
+        f"'{parameter.name}' is declared Const[{parameter.python.__name__}], and {shown(value)} is given",
+        help="give a value of this type, or declare the constant without a type: Const",
+    )
 
 
 def const_key(name: str, value: object) -> Callable[[object], Hashable]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from tileopt.backends.runtime.arrays import HOST, ArrayInfo, contiguous_strides, itemsize
+from tileopt.backends.runtime.arrays import FOUR_BITS, HOST, ArrayInfo, contiguous_strides, itemsize
 from tileopt.backends.runtime.errors import launch_error
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _READ_ONLY = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool", 10: "f8e4m3fn", 12: "f8e5m2", 14: "f8e8m0fnu"}
+_FOUR_BITS = {0: "i4", 1: "u4", 17: "f4e2m1fn"}
 _WHOLE = ("bool", "f8e4m3fn", "f8e5m2", "f8e8m0fnu")  # kinds whose name says their 8 bits
 
 
@@ -110,8 +111,11 @@ def _element(tensor: _Tensor) -> str:
             return name
         except KeyError:
             pass
+    four = tensor.bits == 4 and _FOUR_BITS.get(tensor.code)
     raise launch_error(
         "array-dtype",
         f"no kernel takes an array of DLPack type code {tensor.code}, {bits} bits, {tensor.lanes} lanes",
-        help="element types are bool, 8 to 64-bit integers, f16, bf16, f32, f64, f8e4m3fn, f8e5m2 and f8e8m0fnu",
+        help=FOUR_BITS.format(four)
+        if four
+        else "element types are bool, 8 to 64-bit integers, f16, bf16, f32, f64, f8e4m3fn, f8e5m2 and f8e8m0fnu",
     )

@@ -36,8 +36,9 @@ def find_program(module: ModuleOp, name: str | None = None) -> stream.Program:
     wanted = name if name is not None else next(iter(found)) if len(found) == 1 else "main"
     if wanted in found:
         return found[wanted]
-    known = ", ".join(f"@{n}" for n in found) or "none"
-    raise CompileError("stream/no-program", f"the module has no stream.program @{wanted}", help=f"there are: {known}")
+    known = ", ".join(f"@{n}" for n in found)
+    help = f"there are: {known}" if known else "it has none at all: define one by stream.program"
+    raise CompileError("stream/no-program", f"the module has no stream.program @{wanted}", help=help)
 
 
 def run_program(

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 
 from tileopt.backends.runtime.arrays import itemsize
 from tileopt.dialects.contracts import ArraySpec, Hints, Parameter, ParamKind, ScalarSpec, Signature
-from tileopt.dialects.diagnostics import LaunchError, Location, location_of
+from tileopt.dialects.diagnostics import LaunchError, Location, article, location_of
 from tileopt.dialects.dtypes import DTYPES
 from tileopt.dialects.kernel import DIVISOR, UNSIGNED, KernelOp
 from tileopt.dialects.tile_types import Access, ViewType
@@ -76,7 +76,7 @@ class IrKernel:
         ):
             for axis, (want, have) in enumerate(zip(wanted, given, strict=True)):
                 if have % min(want, 16):
-                    return f"have along axis {axis} a {word} that {want} divides"
+                    return f"have along axis {axis} {article(word)} that {want} divides"
         if contract.small and not spec.small:
             return f"lie within 2^31 bytes, or {(1 << 31) // itemsize(spec.dtype)} elements"
         if contract.regular and not spec.regular:

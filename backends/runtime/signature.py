@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 
 from tileopt.backends.runtime.arrays import ArrayInfo, byte_range, contiguous_strides, itemsize
+from tileopt.backends.runtime.constants import check_constant
 from tileopt.backends.runtime.errors import launch_error
-from tileopt.dialects.contracts import ArraySpec, ConstSpec, Parameter, ParamKind, ScalarSpec, Spec
+from tileopt.dialects.contracts import HINTS, ArraySpec, ConstSpec, Parameter, ParamKind, ScalarSpec, Spec
 from tileopt.dialects.diagnostics import shown
 from tileopt.dialects.tensor_map import FARTHEST
 
@@ -113,6 +114,10 @@ def _parse(parameter: Parameter, text: str) -> Spec:
         digits = word.rpartition(":")[2]
         if digits.isdigit() and (len(digits) > 19 or int(digits) > _MOST):
             raise launch_error("signature", f"{given}: an extent is at most 2^63 - 1, which {_short(digits)} is not")
+        if match.group(1) and not int(match.group(1)):
+            raise launch_error(
+                "signature", f"{given}: 0 divides no extent", help="write ?, or ?:16 where 16 divides it"
+            )
         extents.append(int(word) if word.isdigit() else None)
         factors.append(int(match.group(1) or (word if word.isdigit() else 1)))
     known = tuple(DIVISOR[n & 15] for n in factors)
@@ -157,6 +162,7 @@ def _check(parameter: Parameter, spec: Spec) -> None:
     if wanted != got:
         raise launch_error("signature", f"'{parameter.name}' is {wanted}, and {got} is given")
     if isinstance(spec, ConstSpec):
+        check_constant(parameter, spec.value, "signature")
         return
     if parameter.dtype is not None and spec.dtype != parameter.dtype:
         raise launch_error("signature", f"'{parameter.name}' is declared {parameter.dtype}, and {spec.dtype} is given")
@@ -173,9 +179,10 @@ def signature_of(parameters: tuple[Parameter, ...], given: Mapping[str, object])
     known = {p.name for p in parameters}
     for name in given:
         if name not in known:
-            raise launch_error(
-                "signature", f"the kernel has no parameter '{name}'", help=f"its parameters: {', '.join(known)}"
-            )
+            help = f"its parameters: {', '.join(known)}"
+            if name in HINTS:
+                help = f"'{name}' is a hint: give it where the kernel is made, or compile kernel.with_hints({name}=...)"
+            raise launch_error("signature", f"the kernel has no parameter '{name}'", help=help)
     result: dict[str, Spec] = {}
     for parameter in parameters:
         if parameter.name in given:

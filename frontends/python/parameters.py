@@ -78,6 +78,7 @@ Const = Annotated[_T, ConstMark()]
 """A compile-time constant: `BLOCK: tile.Const[int] = 1024`. Each value gets code of its own."""
 
 _PLAIN = {int: "i64", float: "f32", bool: "bool"}
+_CONSTANTS = (int, float, bool, str, tuple)  # types whose constants are checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +158,22 @@ def _parameter(name: str, annotation: Any, default: object, place: Location, kin
             raise CompileError("kernel/parameters", f"the array '{name}' has a default value", location=place)
         return Parameter(name, annotation.kind, annotation.dtype, annotation.rank)
     if get_origin(annotation) is Annotated and any(isinstance(m, ConstMark) for m in get_args(annotation)[1:]):
-        return Parameter(name, ParamKind.CONST, default=default)
+        wanted = get_args(annotation)[0]
+        made = Parameter(name, ParamKind.CONST, default=default, python=wanted if wanted in _CONSTANTS else None)
+        if default is not Missing and default is not None and not made.takes(default):
+            what = f"'{name}' is declared Const[{wanted.__name__}], and its default is {shown(default)}"
+            raise CompileError("kernel/parameters", what, location=place)
+        return made
     if isinstance(annotation, DType) and annotation.name in DTYPES:
         return Parameter(name, ParamKind.SCALAR, annotation.name, default=default)
     if annotation in _PLAIN:
         return Parameter(name, ParamKind.SCALAR, _PLAIN[annotation], default=default)
     if isinstance(annotation, str) and annotation in DTYPES:
         return Parameter(name, ParamKind.SCALAR, annotation, default=default)
-    shown = getattr(annotation, "__name__", None) or repr(annotation)
+    called = getattr(annotation, "__name__", None) or repr(annotation)
     raise CompileError(
         "kernel/annotation",
-        f"the parameter '{name}' is annotated {shown}, which is no kind of parameter",
+        f"the parameter '{name}' is annotated {called}, which is no kind of parameter",
         location=place,
         help=f"one of {kinds.listed}, int, float, bool, {kinds.scalars} and its kin",
     )

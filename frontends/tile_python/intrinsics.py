@@ -48,12 +48,14 @@ def _load(it: TileInterpreter, array: Any, index: Any, shape: Any, padding: Any,
         return it.tiles.load_buffer(array)
     if index is None or shape is None:
         raise it.mistyped("type/arguments", "load() takes an array, an index and a shape", _LOAD)
-    return it.tiles.load(*_access(it, "load", array, index, shape), padding=_padding(it, padding), cache=cache)
+    return it.tiles.load(
+        *_access(it, "load", array, index, shape), padding=_padding(it, padding), cache=_cache(it, cache)
+    )
 
 
 def _load_at(it: TileInterpreter, array: Any, offsets: Any, shape: Any, padding: Any, cache: Any) -> object:
     made = _access(it, "load_at", array, offsets, shape)
-    return it.tiles.load_at(*made, padding=_padding(it, padding), cache=cache)
+    return it.tiles.load_at(*made, padding=_padding(it, padding), cache=_cache(it, cache))
 
 
 def _padding(it: TileInterpreter, padding: Any) -> Any:
@@ -62,6 +64,12 @@ def _padding(it: TileInterpreter, padding: Any) -> Any:
     if isinstance(padding, str | bool | int | float):
         return padding
     raise it.mistyped("type/padding", f"the padding must be a compile-time number or a name, not {name_of(padding)}")
+
+
+def _cache(it: TileInterpreter, cache: Any) -> str | None:
+    if cache is None or isinstance(cache, str):
+        return cache
+    raise it.mistyped("type/arguments", f"cache is 'streaming', 'keep' or None, not {name_of(cache)}")
 
 
 def _store(it: TileInterpreter, array: Any, index: Any, value: Any, cache: Any) -> object:
@@ -73,13 +81,13 @@ def _store(it: TileInterpreter, array: Any, index: Any, value: Any, cache: Any) 
     if value is None:
         raise it.mistyped("type/arguments", "store() takes an array, an index and a value", _STORE)
     made = it.array(array, "store")
-    it.tiles.store(made, it.index(index, made), it.number(value, "store()"), cache)
+    it.tiles.store(made, it.index(index, made), it.number(value, "store()"), _cache(it, cache))
     return None
 
 
 def _store_at(it: TileInterpreter, array: Any, offsets: Any, value: Any, cache: Any) -> object:
     made = it.array(array, "store_at")
-    it.tiles.store_at(made, it.index(offsets, made), it.number(value, "store_at()"), cache)
+    it.tiles.store_at(made, it.index(offsets, made), it.number(value, "store_at()"), _cache(it, cache))
     return None
 
 

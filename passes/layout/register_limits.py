@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.dialects import tile
@@ -26,6 +26,7 @@ ACCUMULATOR = 2  # the operand of a product that is no factor
 # How many times more registers than there are an operand may take that is read while the product runs; beyond that its
 # code is too long to compile.
 STREAMED = 2
+_MOST_WARPS = 16  # that products' rows and columns are spread over
 LEAST_BESIDE = 16  # registers for operands and addresses, without which no loop goes round
 
 
@@ -38,6 +39,8 @@ def check_registers(kernel: KernelOp, target: Target) -> None:
     # A product's instructions may not spread over more threads.
     spreads = not any(isinstance(op, tile.Mma) for op in ops)
     atoms = {op.atom.data for op in ops if isinstance(op, tile.Mma) and op.atom is not None}
+    warps = kernel.attributes.get("tile.num_warps")
+    hinted = warps.value.data if isinstance(warps, IntegerAttr) else 0
     tensor_memory = any(target.atom(atom).acc_space is Space.TENSOR for atom in atoms)  # not registers
     places: set[SSAValue] = set()
     for op in ops:
@@ -50,7 +53,7 @@ def check_registers(kernel: KernelOp, target: Target) -> None:
             streamed, place = _is_streamed(op), result in places
             if (type_, streamed, place) not in checked:
                 checked.add((type_, streamed, place))
-                _check(op, type_, target, spreads, STREAMED if streamed else 1, place)
+                _check(op, type_, target, hinted, spreads, STREAMED if streamed else 1, place)
         if isinstance(op, scf.ForOp | scf.WhileOp) and not tensor_memory:
             _check_loop(op, target)
 
@@ -116,7 +119,9 @@ def _makes_places(op: Operation, places: set[SSAValue]) -> bool:
     return (moves or op.name.startswith("arith.")) and bool(tiles) and all(v in places for v in tiles)
 
 
-def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads: bool, times: int, place: bool) -> None:
+def _check(
+    op: Operation, type_: TensorType[Attribute], target: Target, warps: int, spreads: bool, times: int, place: bool
+) -> None:
     if not isinstance(type_.encoding, LayoutAttr):
         return
     layout = type_.encoding.over(type_.get_shape())
@@ -130,12 +135,18 @@ def _check(op: Operation, type_: TensorType[Attribute], target: Target, spreads:
     if spreads and layout.threads < target.max_threads:
         most = _most(bits, target) * target.max_threads
         fitting.append(f"{most} with {target.max_threads} threads (num_warps={target.max_threads // 32})")
+    loop = f"use a loop over smaller tiles, of at most {', or '.join(fitting)}"
+    # No compiler's choice is below the default: so few warps were asked for.
+    enough = 1 << (-(-needed * layout.threads // (32 * times * target.registers)) - 1).bit_length()
+    few = warps < target.default_warps and enough <= _MOST_WARPS
     raise UnsupportedError(
         "limits/tile-registers",
         f"a tile of {shape}x{element} takes {needed} registers of each of {layout.threads} threads, "
         f"a thread of {target.name} has {target.registers}",
         location=location_of(op),
-        help=f"use a loop over smaller tiles, of at most {', or '.join(fitting)}",
+        help=f"the hint num_warps={warps} leaves too few threads: give {enough} or more, or leave it out; else {loop}"
+        if few
+        else loop,
     )
 
 

@@ -189,12 +189,12 @@ class _Checker:
         name = op.kernel.root_reference.data
         kernel = self.kernels.get(name)
         if kernel is None:
-            known = ", ".join(sorted(self.kernels)) or "none"
+            known = ", ".join(f"@{n}" for n in sorted(self.kernels))
             raise CompileError(
                 "stream/unknown-kernel",
                 f"there is no kernel @{name}",
                 location=location_of(op),
-                help=f"there are: {known}",
+                help=f"there are: {known}" if known else "the module has no kernels: define one by tile.kernel",
             )
         _check_signature(op, kernel)
         _check_grid(op, kernel)

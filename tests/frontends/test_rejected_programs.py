@@ -206,7 +206,9 @@ PROGRAMS = {
     "integer power at run time": R("a = n ** n  #!", "type/operand", ("constant exponent",)),
     "negative shift": R("a = n << -1  #!", "type/shift", ("-1",)),
     "product of unequal types": R(
-        "a = tile.mma(tile.zeros((4, 4), tile.f16), tile.zeros((4, 4), tile.bf16))  #!", "type/mma-operand", ("bf16",)
+        "a = tile.mma(tile.zeros((4, 4), tile.f16), tile.zeros((4, 4), tile.bf16))  #!",
+        "type/mma-operand",
+        ("not f16 and bf16", "for example b.astype(tile.f16)"),
     ),
     "product of i32": R(
         "a = tile.mma(tile.zeros((4, 4), tile.i32), tile.zeros((4, 4), tile.i32))  #!", "type/mma-operand"
@@ -383,6 +385,46 @@ PROGRAMS = {
         "a = (lambda q: q)(n, n)  #!", "type/arguments", ("takes 1 positional argument, and 2 are given",)
     ),
     "no argument": R("a = len()  #!", "type/arguments", ("takes 1 argument, and 0 are given",)),
+    "product of packed integers and floats": R(
+        "a = tile.mma(tile.unpack(tile.zeros((4, 2), tile.u8), tile.i4), tile.zeros((4, 4), tile.f16))  #!",
+        "type/mma-operand",
+        ("not i4 and f16", "a.astype(tile.f16)"),
+    ),
+    "product of floats and integers": R(
+        "a = tile.zeros((4, 4), tile.bf16) @ tile.zeros((4, 4), tile.i8)  #!",
+        "type/mma-operand",
+        ("not bf16 and i8", "b.astype(tile.bf16)"),
+    ),
+    "product of a wide float and a narrow one": R(
+        "a = tile.zeros((4, 4), tile.f32) @ tile.zeros((4, 4), tile.f16)  #!",
+        "type/mma-operand",
+        ("b.astype(tile.f32)",),
+    ),
+    "product of signed and unsigned": R(
+        "a = tile.zeros((4, 4), tile.u8) @ tile.zeros((4, 4), tile.i8)  #!",
+        "type/mma-operand",
+        ("not u8 and i8", "cast both", ".astype(tile.f16)"),
+    ),
+    **{
+        f"packed floats in {what}": R(
+            f"a = {call.format('tile.unpack(tile.zeros(8, tile.u8), tile.f4e2m1fn)')}  #!",
+            "type/packed",
+            (f"{what} of f4e2m1fn values", "wider type first"),
+        )
+        for what, call in {
+            "exp()": "tile.exp({})",
+            "floor()": "tile.floor({})",
+            "abs()": "abs({})",
+            "sigmoid()": "tile.sigmoid({})",
+            "'-'": "-{}",
+            "a reduction by max": "tile.max({})",
+            "a reduction by sum": "tile.sum({}, axis=0)",
+        }.items()
+    },
+    "an array as cache hint": R(
+        "a = tile.load(x, 0, 8, cache=x)  #!", "type/arguments", ("cache is 'streaming'", "not the array 'x'")
+    ),
+    "a number as cache hint": R("tile.store(out, 0, 1.0, cache=3)  #!", "type/arguments", ("not the constant 3",)),
     "one value": R("a, b = (1,)  #!", "type/unpack", ("1 value for 2 names",)),
     "one element": R("a = tile.zeros(1).reshape(3)  #!", "type/shape", ("has 1 element and",)),
     "large product": R("a = 10**2000\nb = a * a  #!", "limits/integer", ("4001 digits",)),

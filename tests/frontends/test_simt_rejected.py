@@ -182,6 +182,12 @@ CONTRACTS = {
     "relation without an end": ("block=64, requires=['len(x) >= ']", "contract/syntax", "expression: invalid syntax\n"),
     "relation of a call": ("block=64, requires=['abs(n) > 0']", "contract/syntax", "abs(n)"),
     "relation of a fraction": ("block=64, requires=['n / 2 > 0']", "contract/syntax", "//"),
+    "relation that divides by zero": (
+        "block=64, requires=['len(x) // 0 == 1']",
+        "contract/syntax",
+        "'len(x) // 0' in",
+    ),
+    "remainder by zero": ("block=64, requires=['n % (4 - 2 * 2) < n']", "contract/syntax", "divides by zero"),
     "relation of a float": ("block=64, requires=['n > 0.5']", "contract/syntax", "0.5"),
     "relation of a bool": ("block=64, requires=['n > True']", "contract/syntax", "True"),
     "relation of an unknown name": ("block=64, requires=['len(xs) > 0']", "contract/name", "'xs'"),
@@ -207,7 +213,7 @@ def test_contract_rejected(name: str) -> None:
 @pytest.mark.parametrize(
     ("relation", "code"),
     [("x.shape[1] > 0", "contract/axis"), ("x.shape[-2] > 0", "contract/axis"), ("C > 4", "contract/false"),
-     ("1 // (C - 4) > 0", "contract/false"), ("D > 0", "contract/name")],
+     ("1 // (C - 4) > 0", "contract/false"), ("len(x) // (C - 4) > 0", "contract/false"), ("D > 0", "contract/name")],
 )  # fmt: skip
 def test_relation_rejected_for_a_specialisation(relation: str, code: str) -> None:
     made = simt_kernel(

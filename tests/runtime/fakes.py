@@ -60,7 +60,7 @@ define void @{name}(ptr %slots, ptr %shared, i64 %first, i64 %last, i64 %gx, i64
 
 
 def parameter(name: str, kind: str = "in", dtype: str | None = None, rank: int | None = None, **more: Any) -> Parameter:
-    return Parameter(name, ParamKind(kind), dtype, rank, more.get("default", Missing))
+    return Parameter(name, ParamKind(kind), dtype, rank, more.get("default", Missing), more.get("python"))
 
 
 @dataclass(eq=False)

@@ -64,6 +64,16 @@ def test_dtypes_without_an_element_type_are_named(dtype: Any, word: str) -> None
     assert word in error.message
 
 
+@pytest.mark.parametrize(
+    ("dtype", "packed"),
+    [(ml_dtypes.int4, "i4"), (ml_dtypes.uint4, "u4"), (ml_dtypes.float4_e2m1fn, "f4e2m1fn")],
+)
+def test_values_of_four_bits_are_packed_first(dtype: Any, packed: str) -> None:
+    error = refused(np.zeros(4, dtype))
+    assert error.code == "launch/array-dtype"
+    assert error.help is not None and "two values in a byte" in error.help and f"tile.{packed})" in error.help
+
+
 def test_strides_of_any_sign() -> None:
     x = np.zeros((8, 12), np.float32)
     assert inspect(x[::-2, ::3]).strides == (-24, 3)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from runtime.fakes import parameter
 
 from tileopt.backends.runtime.arrays import ArrayInfo, reader_for
+from tileopt.backends.runtime.binding import bind
 from tileopt.backends.runtime.signature import array_spec, launch_strides, signature_of
 from tileopt.dialects.contracts import ArraySpec, ConstSpec, ScalarSpec
 from tileopt.dialects.diagnostics import LaunchError
@@ -143,6 +144,8 @@ def test_text_promises_no_more_than_a_fresh_array_keeps(extents: list[int | None
         {"x": "f33[?]", "n": "i64"},
         {"x": "f32[?,]", "n": "i64"},
         {"x": "f32[-1]", "n": "i64"},
+        {"x": "f32[?:0]", "n": "i64"},
+        {"x": "f32[m:00]", "n": "i64"},
         {"x": "f32[?", "n": "i64"},
         {"x": "f32", "n": "i64"},
         {"x": "f32[?]", "n": "i64[3]"},
@@ -157,6 +160,39 @@ def test_bad_signatures(given: dict[str, object]) -> None:
     with pytest.raises(LaunchError) as error:
         parsed(**given)
     assert error.value.code == "launch/signature"
+
+
+def test_a_hint_is_no_parameter() -> None:
+    with pytest.raises(LaunchError) as error:
+        parsed(x="f32[?]", n="i64", num_warps=3)
+    assert error.value.help is not None
+    assert "'num_warps' is a hint" in error.value.help and "with_hints(num_warps=" in error.value.help
+
+
+@pytest.mark.parametrize(
+    ("declared", "right", "wrong"),
+    [
+        (int, (3, True, np.int64(3)), (2.5, "3", None, (1,))),
+        (float, (2.5, 3, np.float32(1)), ("1", None)),
+        (str, ("a",), (3, b"a")),
+        (bool, (True, np.bool_(False)), (2, 0.0, "no")),
+        (tuple, ((1, 2), ()), (1, "ab")),
+        (None, (1, 2.5, "a", None), ()),
+    ],
+)
+def test_constants_are_of_their_type(declared: type | None, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
+    parameters = (parameter("C", "const", python=declared),)
+    for value in right:
+        assert signature_of(parameters, {"C": value}) == {"C": ConstSpec(value)}
+        assert len(bind(parameters, [value], {}, "k")) == 1
+    for value in wrong:
+        for code, give in (
+            ("signature", lambda v: signature_of(parameters, {"C": v})),
+            ("argument-dtype", lambda v: bind(parameters, [v], {}, "k")),
+        ):
+            with pytest.raises(LaunchError, match="'C' is declared Const") as error:
+                give(value)
+            assert error.value.code == f"launch/{code}"
 
 
 def test_declared_types_and_ranks() -> None:

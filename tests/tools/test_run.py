@@ -154,7 +154,7 @@ WRONG = {
     "no file": (RETURN_ALL, ["a=nothing.npy"], "io/read", "cannot read 'nothing.npy' as an array: No such file"),
     "a number for an array": (RETURN_ALL, ["a=-3.5"], "usage", "'-3.5' is a number, and the argument is !stream"),
     "an array for a number": (POWER, ["x=ones:64", "n=ones:3", "size=64", "a=1"], "usage", "no number"),
-    "no program": (SCALE, [], "stream/no-program", "none"),
+    "no program": (SCALE, [], "stream/no-program", "none at all: define one by stream.program"),
     "what does not verify": (
         "stream.program @main(%a: !stream.buffer<4xf32, owned>) {\n  stream.return\n}",
         ["a=ones"], "ownership/leak", "%a",
@@ -184,7 +184,7 @@ WRONG = {
         "!stream.buffer<?xf32, owned> {\n  %one = arith.constant 1 : i64\n  %s = stream.create\n"
         "  stream.launch @scale grid(%one, %one, %one) on %s (borrow %x, own %y, %a) : (!stream.buffer<?xf32, borrowed>"
         ", !stream.buffer<?xf32, owned>, f32)\n  stream.return %y : !stream.buffer<?xf32, owned>\n}",
-        ["x=ones:60", "y=zeros:60", "a=2"], "launch/contract", "that 8 divides",
+        ["x=ones:60", "y=zeros:60", "a=2"], "launch/contract", "an extent that 8 divides",
     ),
 }  # fmt: skip
 

@@ -63,7 +63,8 @@ def test_the_error_says_what_fits() -> None:
     assert error.message == "a tile of 8192xf32 takes 256 registers of each of 32 threads, a thread of sm_90a has 255"
     assert error.location is not None and error.location.line == 7
     assert error.help == (
-        "use a loop over smaller tiles, of at most 4096 elements of f32 with 32 threads, "
+        "the hint num_warps=1 leaves too few threads: give 2 or more, or leave it out; "
+        "else use a loop over smaller tiles, of at most 4096 elements of f32 with 32 threads, "
         "or 131072 with 1024 threads (num_warps=32)"
     )
 
@@ -83,10 +84,22 @@ def test_a_tile_between_load_and_store_counts() -> None:
 
 def test_accumulators_count() -> None:
     multiply(64, 64, "(num_warps=1)")
-    with pytest.raises(UnsupportedError, match="128x128xf32 takes 512") as caught:
-        multiply(128, 128, "(num_warps=1)")
+    with pytest.raises(UnsupportedError, match="512x512xf32 takes") as caught:
+        multiply(512, 512)
     assert caught.value.code == "limits/tile-registers"
     assert "num_warps" not in str(caught.value.help)  # a product's rows and columns may not spread over more
+
+
+@pytest.mark.parametrize("warps", [1, 2])
+def test_a_hint_of_too_few_warps_is_named(warps: int) -> None:
+    multiply(128, 128)
+    with pytest.raises(UnsupportedError, match=f"128x128xf32 takes {512 // warps}") as caught:
+        multiply(128, 128, f"(num_warps={warps})")
+    assert caught.value.code == "limits/tile-registers"
+    assert caught.value.help is not None
+    told = f"the hint num_warps={warps} leaves too few threads: give 4 or more, or leave it out; else use a loop"
+    assert caught.value.help.startswith(told)
+    multiply(128, 128, "(num_warps=4)")
 
 
 def test_a_cpu_has_no_such_limit() -> None:
