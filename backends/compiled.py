@@ -45,7 +45,7 @@ class ParamSlot:
 class CheckSite:
     """A place where a kernel tests an index of `array`. A kernel with such has an argument of the kind `ERROR`.
 
-    `part`: a row, a column or a window of the array is made there, so that the bound may not be the array's length.
+    `what`: what is counted where a part of the array is made or read (`Checked`), and `of`: what it is of.
     `message`: the place is an assertion with this message, about no array.
     `claim`: why the index needs no test, where a target tests it nevertheless.
     """
@@ -55,7 +55,8 @@ class CheckSite:
     file: str
     line: int
     column: int
-    part: bool = False
+    what: str = ""
+    of: str = ""
     message: str | None = None
     claim: str | None = None
 

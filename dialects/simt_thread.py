@@ -32,6 +32,7 @@ from tileopt.dialects.diagnostics import counted
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.effects import ReadsElement, WritesElement
 from tileopt.dialects.kernel import DYNAMIC_SHARED, KernelOp
+from tileopt.dialects.part_checks import Checked
 from tileopt.dialects.tile_types import Access, BufferType, ViewType
 
 I64 = eq(i64)
@@ -126,12 +127,15 @@ class ElementStore(IRDLOperation):
 @irdl_op_definition
 class CheckIndex(IRDLOperation):
     """Stops the kernel unless 0 <= index < length; what follows may rely on it. Made where a row, a column or a window
-    of an array is, so that nothing need be tested where its elements are read. `array` names it in the error."""
+    of an array is, so that nothing need be tested where its elements are read. `array` names it in the report; in the
+    error `what` says what is counted (`Checked`; by default an index) and `of` of what (by default the array)."""
 
     name = "simt.check_index"
     index = operand_def(I64)
     length = operand_def(I64)
     array = prop_def(string("array"))
+    what = opt_prop_def(string("what"))
+    of = opt_prop_def(string("of"))
     bounds = opt_prop_def(BOUNDS)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())  # neither dropped nor moved
     irdl_options = (ParsePropInAttrDict(),)
@@ -139,6 +143,8 @@ class CheckIndex(IRDLOperation):
 
     def verify_(self) -> None:
         assert isinstance(self.array, StringAttr)
+        if self.what is not None and self.what.data not in tuple(Checked):
+            raise VerifyException(f"a check is of {', '.join(Checked)}, not of {self.what.data!r}")
         check_outcome(self.bounds)
         check_bounds(self.bounds, 1)
 

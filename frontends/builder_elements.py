@@ -13,6 +13,7 @@ from tileopt.dialects.contracts import Hints, Parameter, ParamKind, Signature
 from tileopt.dialects.diagnostics import Location, OwnershipError, counted
 from tileopt.dialects.dtypes import DType
 from tileopt.dialects.layout import SharedLayout
+from tileopt.dialects.part_checks import Checked, outside
 from tileopt.dialects.simt_constant import Constant
 from tileopt.dialects.tile_types import Access, BufferType, ViewType
 from tileopt.frontends.builder_memory import Buffer, Fixed, Known, Memory, Part, Whole, Window, whole
@@ -50,7 +51,7 @@ class Elements(Threads):
         if isinstance(memory, Part):
             at = memory.free[axis]
             place = memory.axes[at]
-            return self.as_value(place.length) if isinstance(place, Window) else self.extent(memory.base, at)
+            return self.as_value(place.count) if isinstance(place, Window) else self.extent(memory.base, at)
         if isinstance(memory, Buffer | Known):
             return self.constant(memory.extents[axis], I64)
         return self._query(simt.Dim, axis, 0, (memory.ssa,))
@@ -59,37 +60,41 @@ class Elements(Threads):
 
     def fix(self, memory: Memory, axis: int, index: Operand) -> Part:
         """The part at one index of an axis, which is checked here."""
-        self._check(memory, axis, self.index(index, memory), self.extent(memory, axis))
-        return self._with(memory, axis, index, None)
+        what = Checked.ROW if axis == 0 else Checked.COLUMN
+        place = self.index(index, memory, what)
+        self._check(memory, axis, place, self.extent(memory, axis), what)
+        return self._with(memory, axis, place, None)
 
-    def window(self, memory: Memory, axis: int, start: Operand, length: Operand) -> Part:
-        """`length` elements from `start` on, which is checked here: both are natural, and the end lies inside."""
-        first, count = self.index(start, memory), self.index(length, memory)
+    def window(self, memory: Memory, axis: int, start: Operand, count: Operand) -> Part:
+        """`count` elements from `start` on, which is checked here: both are natural, and the end lies inside."""
+        first, size = self.index(start, memory, Checked.START), self.index(count, memory, Checked.COUNT)
         extent = self.extent(memory, axis)
-        self._check(memory, axis, count, self.binary("add", extent, 1))
-        room = self.binary("sub", self.binary("add", extent, 1), count)
-        self._check(memory, axis, first, room)
-        return self._with(memory, axis, first, count)
+        self._check(memory, axis, size, self.binary("add", extent, 1), Checked.COUNT)
+        room = self.binary("sub", self.binary("add", extent, 1), size)
+        self._check(memory, axis, first, room, Checked.START)
+        return self._with(memory, axis, first, size)
 
-    def _with(self, memory: Memory, axis: int, index: Operand, length: Operand | None) -> Part:
+    def _with(self, memory: Memory, axis: int, start: Value, count: Value | None) -> Part:
         part = whole(memory)
         at = part.free[axis]
-        place, start = part.axes[at], self.index(index, memory)
+        place = part.axes[at]
         if isinstance(place, Window):
             start = self.binary("add", place.start, start)
-        made = Fixed(start) if length is None else Window(start, length)
+        made = Fixed(start) if count is None else Window(start, count)
         return Part(part.base, (*part.axes[:at], made, *part.axes[at + 1 :]))
 
-    def _check(self, memory: Memory, axis: int, index: Value, length: Value) -> None:
+    def _check(self, memory: Memory, axis: int, index: Value, length: Value, what: Checked) -> None:
+        of = str(memory) if isinstance(memory, Part) else f"'{memory.name}'"
+        if memory.rank > 1 and (axis or what is Checked.INDEX) and what is not Checked.COLUMN:
+            of = f"axis {axis} of {of}"
         if index.const is not None and length.const is not None:
             if not 0 <= index.const < length.const:
-                raise self.error(
-                    "bounds/outside", f"{index.const} on axis {axis} of {memory}, which ends at {length.const}"
-                )
+                raise self.error("bounds/outside", outside(what, of, int(index.const), int(length.const)))
             return
         base = whole(memory).base
         operands = [self.ssa(index), self.ssa(length)]
-        self.emit(simt_thread.CheckIndex, operands, [], {"array": StringAttr(base.name)})
+        said = {"array": StringAttr(base.name), "what": StringAttr(what), "of": StringAttr(of)}
+        self.emit(simt_thread.CheckIndex, operands, [], said)
 
     # Elements
 
@@ -104,21 +109,22 @@ class Elements(Threads):
             )
         return given
 
-    def index(self, position: Operand, memory: Memory) -> Value:
-        """An index as i64."""
-        value = self.of_thread(position, "an index")
+    def index(self, position: Operand, memory: Memory, what: Checked = Checked.INDEX) -> Value:
+        """An index, or what else of a part is counted, as i64."""
+        value = self.of_thread(position, "an index" if what is Checked.INDEX else f"the {what.noun}")
         if value.dtype.kind not in "iu":
-            raise self.error("type/index", f"an index is an integer, not a {value}")
-        if value.const is not None and value.const < 0:
             raise self.error(
-                "type/index", f"the index {value.const} is negative", "count from the end by len(x) - 1 and so on"
+                "type/index", f"{'an' if what is Checked.INDEX else 'the'} {what.noun} is an integer, not a {value}"
             )
+        if value.const is not None and value.const < 0:
+            raise self.error("type/index", f"the {what.numbered(value.const)} is negative", what.help_for_negative)
         return self.cast(value, I64)
 
     def place(self, memory: Memory, index: Sequence[Operand]) -> tuple[Array, list[Value]]:
         """The array or buffer and the index in it of one element."""
         if len(index) != memory.rank:
-            what = f"{counted(len(index), 'index', 'indices')} for {memory}"
+            rank = f", which has rank {memory.rank}" if isinstance(memory, Part) else ""
+            what = f"{counted(len(index), 'index', 'indices')} for {memory}{rank}"
             raise self.error("type/rank", what, "give one index for each axis")
         part, rest = whole(memory), list(index)
         places: list[Value] = []
@@ -128,7 +134,7 @@ class Elements(Threads):
                 continue
             at = self.index(rest.pop(0), memory)
             if isinstance(how, Window):
-                self._check(memory, axis, at, self.as_value(how.length))
+                self._check(memory, part.free.index(axis), at, self.as_value(how.count), Checked.INDEX)
                 at = self.binary("add", how.start, at)
             elif isinstance(how, Whole) and isinstance(part.base, Buffer | Known) and at.const is not None:
                 if at.const >= part.base.extents[axis]:

@@ -20,6 +20,7 @@ from tileopt.dialects.dtypes import DTYPES, DType
 from tileopt.dialects.gpu_mma_shapes import ACC_WORDS
 from tileopt.dialects.kernel import CLUSTER
 from tileopt.dialects.layout import SharedLayout
+from tileopt.dialects.part_checks import Checked, outside
 from tileopt.frontends.builder_memory import Buffer, Memory
 from tileopt.frontends.builder_values import I64, Array, Operand, Value
 from tileopt.frontends.builder_warp import Warps
@@ -85,11 +86,11 @@ class Hardware(Warps):
         if len(index) != memory.rank or not index:
             return self.place(memory, index)  # says what is wrong
         for axis, position in enumerate(index[:-1]):
-            self._check(memory, axis, self.index(position, memory), self.extent(memory, axis))
+            self._check(memory, axis, self.index(position, memory), self.extent(memory, axis), Checked.INDEX)
         last = memory.rank - 1
         part = self.window(memory, last, index[-1], count) if count > 1 else memory
         if count == 1:
-            self._check(memory, last, self.index(index[-1], memory), self.extent(memory, last))
+            self._check(memory, last, self.index(index[-1], memory), self.extent(memory, last), Checked.INDEX)
             return self.place(memory, index)
         return self.place(part, [*index[:-1], 0])
 
@@ -238,12 +239,12 @@ class Hardware(Warps):
     def remote(self, buffer: Buffer, rank: Operand) -> Remote:
         """The same array in the shared memory of another block of the cluster; its rank is checked here."""
         self._in_cluster("map_shared()")
-        place, (x, y, z) = self.index(rank, buffer), self.cluster_extents()
+        place, (x, y, z) = self.index(rank, buffer, Checked.RANK), self.cluster_extents()
         count = x * y * z
         if isinstance(place.const, int) and place.const >= count:
-            raise self.error("bounds/outside", f"block {place.const} of a cluster of {count}")
+            raise self.error("bounds/outside", outside(Checked.RANK, "", place.const, count))
         if place.const is None:
-            self._check(buffer, 0, place, self.constant(count, I64))
+            self._check(buffer, 0, place, self.constant(count, I64), Checked.RANK)
         return Remote(buffer, place)
 
     def remote_element(self, remote: Remote, index: Sequence[Operand]) -> Value:

@@ -41,10 +41,10 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """`length` elements of an axis from `start` on, which lie inside it: that was checked where the part was made."""
+    """`count` elements of an axis from `start` on, which lie inside it: that was checked where the part was made."""
 
     start: Operand
-    length: Operand
+    count: Operand
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,18 @@ class Part:
         return len(self.free)
 
     def __str__(self) -> str:
-        return f"a part of rank {self.rank} of '{self.base.name}'"
+        """What was taken of what: `a window of a row of 'a'`."""
+        axes = list(self.axes)
+        text = f"'{self.base.name}'"
+        if not self.free:
+            return f"an element of {text}"
+        while isinstance(axes[0], Fixed):
+            text = f"a row of {text}"
+            del axes[0]
+        while isinstance(axes[-1], Fixed):
+            text = f"a column of {text}"
+            del axes[-1]
+        return f"a window of {text}" if isinstance(axes[0], Window) else text
 
 
 Memory = Array | Part

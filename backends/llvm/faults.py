@@ -18,6 +18,7 @@ from tileopt.dialects import gpu, simt
 from tileopt.dialects.bounds import BoundsAttr, Outcome, claimed_axes
 from tileopt.dialects.diagnostics import location_of
 from tileopt.dialects.kernel import RECORDED, KernelOp
+from tileopt.dialects.part_checks import Checked
 from tileopt.dialects.simt_atomic import AtomicCas, AtomicRmw
 from tileopt.dialects.simt_constant import Constant
 from tileopt.dialects.simt_host import Assert
@@ -79,14 +80,16 @@ def check_sites(kernel: KernelOp) -> tuple[CheckSite, ...]:
             continue
         if isinstance(op, CheckIndex):
             name = op.array.data
+            what = Checked.INDEX.value if op.what is None else op.what.data
+            of = f"'{name}'" if op.of is None else op.of.data
         else:
             assert isinstance(op, (*_ACCESSES, *_TILES))
-            name = memory_name(kernel, op.mem if isinstance(op, _ACCESSES) else op.view)
-        part, claimed = isinstance(op, CheckIndex), claimed_axes(op)
+            name, what, of = memory_name(kernel, op.mem if isinstance(op, _ACCESSES) else op.view), "", ""
+        claimed = claimed_axes(op)
         reason = "" if op.bounds is None else op.bounds.reason
         for axis in axes:
             claim = reason if axis in claimed else None
-            found.append(CheckSite(name, axis, file, line, column, part, claim=claim))
+            found.append(CheckSite(name, axis, file, line, column, what, of, claim=claim))
     return tuple(found)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from tileopt.backends.runtime.artifact import Artifact
 from tileopt.dialects.diagnostics import BoundsError, KernelAssertionError, Location, TileoptError
+from tileopt.dialects.part_checks import Checked, outside
 
 RECORD_WORDS = 8
+_STAYS = "what the kernel wrote before it stopped stays written"
 
 
 def check_error(artifact: Artifact, record: Sequence[int]) -> TileoptError:
@@ -27,14 +29,17 @@ def check_error(artifact: Artifact, record: Sequence[int]) -> TileoptError:
             "kernel/assertion",
             f"kernel '{artifact.name}': the assertion{named} does not hold, {where}",
             location=place,
-            help="what the kernel wrote before it stopped stays written",
+            help=_STAYS,
         )
-    axis = f" on axis {site.axis}" if site.axis else ""
-    bound = f"which must be below {length}" if site.part else f"whose length is {length}"
+    if site.what:
+        said = outside(Checked(site.what), site.of, index, length)
+    else:
+        axis = f" on axis {site.axis}" if site.axis else ""
+        said = f"index {index}{axis} of '{site.array}', whose length is {length}"
     return BoundsError(
         "bounds/out-of-range",
-        f"kernel '{artifact.name}': index {index}{axis} of '{site.array}', {bound}, {where}",
+        f"kernel '{artifact.name}': {said}, {where}",
         location=place,
         notes=[] if site.claim is None else [(f"the compiler took it to be inside: {site.claim}", None)],
-        help="test the index before the access; what the kernel wrote before it stopped stays written",
+        help=f"test the {site.what or 'index'} before the access; {_STAYS}",
     )

@@ -161,6 +161,7 @@ class Plan:
     map_slots: tuple[int, ...] = ()
     maps: tuple[MapWrite, ...] = ()
     native_launch: tuple[int, int, int, int] | None = None  # see `fast_match`: words 8 to 11 of its table
+    of_threads: bool = False  # whether it is a SIMT kernel's
     uses: int = 0
     fast: FastPlan | None = None
     free: list[ArgumentBuffer] = field(default_factory=list)
@@ -192,7 +193,8 @@ class Plan:
         same = distance == 0 and a.shape == b.shape and a.strides == b.strides
         help = "pass a copy of one of them"
         if same and owned(one) and other.kind is ParamKind.IN:
-            help = f"declare one tile.InOut parameter in place of '{one.name}' and '{other.name}', or pass a copy"
+            kind = "simt.DisjointSlice" if self.of_threads else "tile.InOut"
+            help = f"declare one {kind} parameter in place of '{one.name}' and '{other.name}', or pass a copy"
         raise ownership_error("aliased-argument", f"'{one.name}' is {verb} and {how} with '{other.name}'", help=help)
 
     def buffer(self) -> ArgumentBuffer:

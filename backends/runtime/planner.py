@@ -242,6 +242,7 @@ def _lay_out(entry: Entry, flat: Sequence[Any], arrays: Arrays, device: int, art
         conditions=tuple(compile_condition(text) for text in artifact.conditions),
         values=values,
         condition_scalars=tuple((w.parameter.name, w.position) for w in writes),
+        of_threads=bool(artifact.block),
         map_slots=tuple(at for at, slot in enumerate(artifact.params) if slot.kind is SlotKind.TENSOR_MAP),
         maps=_maps(artifact, {index[b.parameter.name]: (i, info) for i, (b, info) in enumerate(arrays)}, device),
     )

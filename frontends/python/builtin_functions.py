@@ -182,7 +182,16 @@ def _zip_at_run_time(
 ) -> Items:
     """As far as the shortest reaches."""
     if len(together) != len(args):
-        raise interpreter.unsupported("iteration", "zip() of arrays and things that are unrolled")
+        other = next(a for a in args if interpreter.items(a) is None)
+        help = "zip() goes over arrays and their parts together"
+        if isinstance(other, Range):
+            help = "number the elements: for i, v in enumerate(x), or index them: for i in range(n): x[i]"
+        elif isinstance(other, tuple):
+            help = (
+                "index the array: for i, c in enumerate(values): x[i] is unrolled; "
+                "or make the tuple an array outside of the kernel: simt.constant(np.array(values))"
+            )
+        raise interpreter.unsupported("iteration", f"zip() of arrays and {name_of(other)}", help)
     if kwargs.get("strict"):
         raise interpreter.unsupported(
             "iteration", "zip(strict=True) of arrays", "require it: requires=['len(x) == len(y)']"

@@ -10,11 +10,13 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tileopt.dialects.diagnostics import Location
 from tileopt.frontends.builder import Value, Weak
+from tileopt.frontends.builder_memory import Part
 from tileopt.frontends.builder_values import BOOL, I64, default_dtype, fit, promote
 from tileopt.frontends.python.base import Base
 from tileopt.frontends.python.carried import retype
 from tileopt.frontends.python.frames import Exit, Guess, Path
 from tileopt.frontends.python.liveness import Names
+from tileopt.frontends.python.meetings import help_to_agree, kinds
 from tileopt.frontends.python.objects import Poison, Unset, is_number, parts_of, same, type_name
 
 
@@ -159,6 +161,8 @@ class Joins(Base):
                         self._merge(meeting, what, x, y, wanted, node) for x, y in zip(parts[1], others[1], strict=True)
                     ]
                     poison = next((m for m in merged if isinstance(m, Poison)), None)
+                    if poison is not None and isinstance(a, Part):
+                        return self._mismatch(what, a, b, node)  # says what parts they are, not how parts are held
                     return poison or parts[2](merged)
             elif same(a, b):
                 return a
@@ -199,12 +203,14 @@ class Joins(Base):
 
     def _mismatch(self, what: str, a: object, b: object, node: ast.AST) -> Poison:
         place: Location = self.frame.source.location(node)
-        if type_name(a) != type_name(b):
-            message = f"{what} is a {type_name(a)} on one way to here and a {type_name(b)} on the other"
+        mine, theirs = kinds(a, b)
+        if mine != theirs:
+            name = what.strip("'") if what.startswith("'") else None
             return Poison(
                 "control/type-change",
-                message.replace("is a the", "is the").replace("a the", "the"),
-                "give it one type and shape on both ways, for example with .astype() or broadcast_to()",
+                f"{what} is {mine} on one way to here and {theirs} on the other",
+                help_to_agree(name, a, b)
+                or "give it one type and shape on both ways, for example with .astype() or broadcast_to()",
                 (("the ways part at this condition", place),),
             )
         return Poison(

@@ -13,7 +13,8 @@ from tileopt.frontends.builder_values import BOOL
 from tileopt.frontends.python.carried import Carried, ends_of, guesses_of
 from tileopt.frontends.python.frames import Exit, Loop, Path
 from tileopt.frontends.python.liveness import Names
-from tileopt.frontends.python.objects import Poison, Unset, flatten, rebuild, type_name
+from tileopt.frontends.python.meetings import help_to_agree, kinds, unlike
+from tileopt.frontends.python.objects import Poison, Unset, flatten, rebuild
 from tileopt.frontends.python.statements import Statements, name_value
 
 TRIES = 8  # readings of one loop until the types of its variables settle
@@ -151,13 +152,13 @@ class LoopBodies(Statements):
 
     def _changed(self, node: ast.stmt, item: Carried, thing: object, path: Path, base: Path) -> Exception:
         place = path.places.get(item.name)
-        before = type_name(item.holding(item.entry))
+        a, b = unlike(item.holding(item.entry), thing)
+        before, after = kinds(a, b)
         error = self.mistyped(
             "control/type-change",
-            f"'{item.name}' is a {before} when the loop begins and a {type_name(thing)} after an iteration".replace(
-                "a the", "the"
-            ),
-            "a variable keeps its type and shape in a loop: cast or broadcast it here or before the loop",
+            f"'{item.name}' is {before} when the loop begins and {after} after an iteration",
+            help_to_agree(item.name, a, b)
+            or "a variable keeps its type and shape in a loop: cast or broadcast it here or before the loop",
             node,
         )
         notes = [] if item.name not in base.places else [(f"'{item.name}' is set here first", base.places[item.name])]

@@ -116,7 +116,7 @@ def name_of(thing: object) -> str:
         case bool() | int() | float() | None:
             return f"the constant {shown(thing)}"
         case Part():
-            return f"a part of the array '{thing.base.name}'"
+            return str(thing)
         case str():
             return f"the string {thing!r}"
         case tuple():
@@ -148,6 +148,13 @@ def type_name(thing: object) -> str:
             return f"tuple of ({', '.join(map(type_name, thing))})"
         case _:
             return name_of(thing)
+
+
+def kind_name(thing: object) -> str:
+    """Its type with an article: `a f32 tile of (4,)`, `the array 'x'`, `a row of 'a'`."""
+    if isinstance(thing, Value | tuple) or is_number(thing):
+        return f"a {type_name(thing)}"
+    return name_of(thing)
 
 
 class Leaf:

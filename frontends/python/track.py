@@ -59,13 +59,21 @@ class TrackInterpreter(Interpreter):
         return None
 
     def arguments(
-        self, name: str, signature: inspect.Signature, args: Sequence[object], kwargs: Mapping[str, object]
+        self,
+        name: str,
+        signature: inspect.Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        of: str | None = None,
     ) -> list[object]:
-        """A call's arguments in the order of the parameters. Raises KernelTypeError (`type/arguments`)."""
+        """A call's arguments in the order of the parameters. `of`: what the method is of, as messages write it.
+
+        Raises KernelTypeError (`type/arguments`).
+        """
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            help = self.help_for_arguments(name, args) or f"{self.track}.{name}{header(signature)}"
+            help = self.help_for_arguments(name, args) or f"{of or self.track}.{name}{header(signature)}"
             raise self.mistyped("type/arguments", f"{name}(): {error}", help) from None
         bound.apply_defaults()
         return list(bound.arguments.values())

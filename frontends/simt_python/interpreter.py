@@ -117,10 +117,11 @@ class SimtInterpreter(TrackInterpreter):
         if isinstance(receiver, Value) and receiver.shape:
             return self.tiles.method(bound, args, kwargs, node)
         if name == "astype":
-            arguments = self.arguments(name, signature_of(FUNCTIONS["astype"], True), args, kwargs)
+            arguments = self.arguments(name, signature_of(FUNCTIONS["astype"], True), args, kwargs, "value")
             return self.builder.cast(self.value(receiver, "astype()"), self.as_dtype(arguments[0], "the type"))
         memory = self.memory(receiver, f"{name}()")
-        arguments = self.arguments(name, signature_of(getattr(View, name), True), args, kwargs)
+        of = memory.name if isinstance(memory, Array) and memory.name.isidentifier() else "x"
+        arguments = self.arguments(name, signature_of(getattr(View, name), True), args, kwargs, of)
         numbers = [self.number(a, f"{name}()") for a in arguments]
         if memory.rank < (1 if name == "window" else 2):
             wanted = "1 axis" if name == "window" else "2 axes"

@@ -32,8 +32,8 @@ class View(ArrayParameter):
         """The part at `index` of the last axis, which is checked here and nowhere else."""
         outside("col()", "simt")
 
-    def window(self, start: Any, length: Any) -> Any:
-        """`length` elements of the first axis from `start` on; that they lie inside is checked here."""
+    def window(self, start: Any, count: Any) -> Any:
+        """`count` elements of the first axis from `start` on; that they lie inside is checked here."""
         outside("window()", "simt")
 
 

@@ -53,6 +53,96 @@ PROGRAMS = {
     "plain store to atomics": R("hist[simt.thread_index()] = 1  #!", "ownership/plain-access", ("atomic_exch",)),
     "plain update of atomics": R("hist[simt.thread_index()] += 1  #!", "ownership/plain-access"),
     "atomic on a Slice": R("simt.atomic_add(x, 0, 1.0)  #!", "ownership/not-atomic", ("simt.Atomic",)),
+    # Parts that meet on two ways
+    "row or column": R(
+        "a = len(m.row(0) if n > 3 else m.col(1))  #!",
+        "control/type-change",
+        ("is a row of 'm' on one way", "a column of 'm' on the other", "same kind of part"),
+    ),
+    "row and column in a loop": R(
+        """
+        r = m.row(0)
+        j = 0
+        while j < 3:
+            a = r[0]
+            r = m.col(j)  #!
+            j += 1
+        """,
+        "control/type-change",
+        ("'r' is a row of 'm' when", "a column of 'm' after", "same kind of part"),
+    ),
+    "row and its window": R(
+        """
+        r = m.row(0)
+        if n > 3:
+            r = m.row(1).window(0, 3)
+        a = len(r)  #!
+        """,
+        "control/type-change",
+        ("is a window of a row of 'm' on one way", "a row of 'm' on the other", "r.window(0, len(r))"),
+    ),
+    "array and its window in a loop": R(
+        """
+        r = x
+        while len(r) > 2:
+            r = r.window(1, len(r) - 1)  #!
+        """,
+        "control/type-change",
+        ("'r' is the whole array 'x' when", "a window of 'x' after", "x.window(0, len(x))"),
+    ),
+    "rows of two arrays": R(
+        "r = m.row(0) if n > 3 else w.row(0)  #!",
+        "control/type-change",
+        ("a row of 'm' on one way", "a row of 'w' on the other", "of the same array"),
+        parameters=PARAMETERS + ", w: simt.Slice['f32', 2]",
+    ),
+    "one of two arrays": R(
+        "r = (x if n > 3 else out)[0]  #!",
+        "control/type-change",
+        ("the array 'x' on one way", "the array 'out' on the other", "on its own way"),
+    ),
+    "row or number": R(
+        "r = len(m.row(0) if n > 3 else 2.0)  #!",
+        "control/type-change",
+        ("is a row of 'm' on one way", "an f32 scalar on the other", "one kind"),
+    ),
+    # Bounds of parts
+    "negative count": R("a = x.window(0, -2)  #!", "type/index", ("count -2 of a window is negative", "start, count")),
+    "negative start": R("a = x.window(-2, 2)  #!", "type/index", ("start -2 of a window", "len(x) - count")),
+    "negative row": R("a = m.row(-1)  #!", "type/index", ("row -1", "len(a) - 1")),
+    "negative column": R("a = m.col(-1)  #!", "type/index", ("column -1", "a.shape[1] - 1")),
+    "count of a float": R("a = x.window(0, 2.0)  #!", "type/index", ("the count of a window is an integer",)),
+    "start outside": R(
+        "a = x.window(0, 4).window(3, 2)  #!",
+        "bounds/outside",
+        ("a window of a window of 'x' that starts at 3, whose last start that fits is 2",),
+    ),
+    "count outside": R(
+        "a = x.window(0, 4).window(0, 5)  #!",
+        "bounds/outside",
+        ("a window of 5 elements of a window of 'x', whose length is 4",),
+    ),
+    "row outside": R(
+        "a = simt.shared((1, 3)).row(1)  #!", "bounds/outside", ("row 1 of 'shared memory', which has 1 row",)
+    ),
+    "arguments of window": R("a = x.window(0, length=2)  #!", "type/arguments", ("help: x.window(start, count)",)),
+    "arguments of row": R("a = m.row()  #!", "type/arguments", ("help: m.row(index)",)),
+    "zip of a tuple": R(
+        """
+        for v, c in zip(x, (1.0, 2.0)):  #!
+            pass
+        """,
+        "unsupported/iteration",
+        ("arrays and a tuple of 2", "enumerate(values)", "simt.constant"),
+    ),
+    "zip of a range": R(
+        """
+        for v, c in zip(x, range(3)):  #!
+            pass
+        """,
+        "unsupported/iteration",
+        ("arrays and a range", "enumerate(x)"),
+    ),
     # Indices and elements
     "too few indices of a store": R(
         "out[simt.thread_index()] = 1.0  #!", "type/rank", parameters="out: simt.DisjointSlice['f32', 2]"
@@ -61,7 +151,7 @@ PROGRAMS = {
     "slice": R("a = x[0:4]  #!", "unsupported/slice", ("x.window(i, count)",)),
     "new axis": R("a = x[None]  #!", "unsupported/index"),
     "store of an array": R("out[simt.thread_index()] = x  #!", "type/operand", ("x[i]",)),
-    "row as a number": R("a = m.row(0) * 2.0  #!", "type/operand", ("a part of the array 'm'",)),
+    "row as a number": R("a = m.row(0) * 2.0  #!", "type/operand", ("a row of 'm'",)),
     "truth of an array": R("if x: pass  #!", "type/condition"),
     "truth of a row": R("if m.row(0): pass  #!", "type/condition"),
     "unknown attribute": R("a = x.size  #!", "name/attribute", ("'x'",)),

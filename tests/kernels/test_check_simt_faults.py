@@ -580,7 +580,7 @@ def test_outside_by_a_wrong_proof() -> None:
             "bounds/out-of-range",
             row_by_mistake,
             lambda: row_by_mistake[1](np.zeros((64, 3), np.int32), out(64)),
-            "index 64 of 'x', which must be below 64",
+            "row 64 of 'x', which has 64 rows",
         )
 
 

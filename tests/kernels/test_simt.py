@@ -296,10 +296,60 @@ def test_a_window_is_checked_where_it_is_made() -> None:
     np.testing.assert_array_equal(out, [x[s : s + 4].sum() for s in starts])
     for start in (47, -1, 2**62, -(2**63)):
         starts[7] = start
-        with pytest.raises(
-            tileopt.BoundsError, match=f"index {start} of 'x', which must be below 47, in thread .7, 0, 0."
-        ):
+        said = f"a window of 'x' that starts at {start}, whose last start that fits is 46, in thread .7, 0, 0."
+        with pytest.raises(tileopt.BoundsError, match=said):
             windows[1](x, starts, out)
+
+
+@simt.kernel(block=(64,), requires=["len(x) == len(out)"])
+def doubled(x: simt.Slice, out: simt.DisjointSlice):
+    i = simt.thread_index()
+    if i < len(out):
+        out[i] = 2.0 * x[i]
+
+
+def test_one_array_given_twice_shall_be_one_owned_parameter() -> None:
+    x = np.ones(50, np.float32)
+    with pytest.raises(tileopt.OwnershipError, match="one simt.DisjointSlice parameter in place of 'out' and 'x'"):
+        doubled[1](x, x)
+
+
+@simt.kernel(block=(8,))
+def parts_outside(a: simt.Slice["f32", 2], x: simt.Slice, out: simt.DisjointSlice, part: simt.Const[str], n: int):
+    i = simt.thread_index()
+    if part == "count":
+        out[i] = x.window(i, n)[0]
+    elif part == "row":
+        out[i] = a[n][0]
+    elif part == "column":
+        out[i] = a.col(n)[0]
+    elif part == "index":
+        out[i] = x.window(0, 2)[n]
+    elif part == "row of a window":
+        out[i] = a.window(1, 3).row(n)[0]
+    else:
+        out[i] = a.row(1).window(n, 2)[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "n", "said"),
+    [
+        ("count", -5, "a window of -5 elements of 'x', whose length is 9, in"),
+        ("count", 10, "a window of 10 elements of 'x', whose length is 9, in"),
+        ("count", 3, "a window of 'x' that starts at 7, whose last start that fits is 6, in"),
+        ("row", 5, "row 5 of 'a', which has 5 rows, in"),
+        ("row", -1, "row -1 of 'a', which has 5 rows, in"),
+        ("column", 3, "column 3 of 'a', which has 3 columns, in"),
+        ("index", 2, "index 2 of a window of 'x', whose length is 2, in"),
+        ("row of a window", 3, "row 3 of a window of 'a', which has 3 rows, in"),
+        ("window of a row", 2, "a window of a row of 'a' that starts at 2, whose last start that fits is 1, in"),
+    ],
+)
+def test_a_part_that_is_outside_says_what_it_is(part: str, n: int, said: str) -> None:
+    a, x, out = np.zeros((5, 3), np.float32), np.zeros(9, np.float32), np.zeros(8, np.float32)
+    with pytest.raises(tileopt.BoundsError) as caught:
+        parts_outside[1](a, x, out, part, n)
+    assert f": {said}" in str(caught.value)
 
 
 @simt.kernel(block=(64,))
@@ -645,7 +695,7 @@ def test_coroutines_do_the_same(
     from tileopt.backends.cpu.backend import CpuBackend
 
     make = CpuBackend.__init__
-    monkeypatch.setattr(CpuBackend, "__init__", lambda self: make(self, coroutines=True))
+    monkeypatch.setattr(CpuBackend, "__init__", lambda self, modelled=False: make(self, True, modelled))
     monkeypatch.setenv("TILEOPT_CACHE", "0")
     monkeypatch.setattr(kernel, "_dispatcher", None, raising=False)
     given = {"device": Device("cpu"), "rng": rng}

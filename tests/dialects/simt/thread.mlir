@@ -32,6 +32,9 @@ simt.kernel @threads(%x: !tile.view<?x16xf32, shared> {tile.name = "x"}, %out: !
   // CHECK-NEXT: simt.check_index %i below %n {array = "x", bounds = #tile.bounds<launch []>}
   // GENERIC: "simt.check_index"(%i, %n) <{array = "x", bounds = #tile.bounds<launch []>}> : (i64, i64) -> ()
   simt.check_index %i below %n {array = "x", bounds = #tile.bounds<launch []>}
+  // CHECK-NEXT: simt.check_index %i below %n {array = "x", what = "count", of = "a row of 'x'"}
+  // GENERIC: "simt.check_index"(%i, %n) <{array = "x", what = "count", of = "a row of 'x'"}> : (i64, i64) -> ()
+  simt.check_index %i below %n {array = "x", what = "count", of = "a row of 'x'"}
   // CHECK-NEXT: simt.return
   // GENERIC: "simt.return"() : () -> ()
   simt.return

@@ -60,6 +60,12 @@ simt.check_index %i below %i {array = "x", bounds = #tile.bounds<checked [1]>}
 
 // -----
 
+%i = "test.op"() : () -> i64
+// expected-error@+1 {{a check is of index, row, column, start, count, rank, not of 'length'}}
+simt.check_index %i below %i {array = "x", what = "length"}
+
+// -----
+
 // expected-error@+1 {{!tile.buffer<4xf32> cannot begin at byte 2: its elements take 4 bytes}}
 %m = simt.dynamic_shared {offset = 2} : !tile.buffer<4xf32>
 
