@@ -112,6 +112,13 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+def too_deep(what: str, place: Location | None, help: str) -> CompileError:
+    """The error (`limits/depth`) of what takes more nested calls than Python allows, in place of its RecursionError."""
+    limit = sys.getrecursionlimit()
+    message = f"{what} is nested too deeply, for more than the {limit} nested calls that the compiler has"
+    return CompileError("limits/depth", message, location=place, help=help)
+
+
 def article(name: str) -> str:
     """A name with its article: `an int`, `a str`."""
     return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -37,6 +37,7 @@ from tileopt.dialects.diagnostics import (
     CompileError,
     Location,
     TileoptError,
+    too_deep,
 )
 from tileopt.dialects.plugins import add_new
 from tileopt.dialects.registry import DialectFactory, dialect_factories
@@ -45,6 +46,8 @@ from tileopt.dialects.registry import DialectFactory, dialect_factories
 _MAX_INTEGER_BITS = (1 << 24) - 1
 # Python converts at most 4300 decimal digits; as many hexadecimal digits are a few more decimal ones.
 _MAX_LITERAL_LENGTH = 3500
+# What xDSL says of a word that is no type, in lower case.
+_NO_TYPE = ("expected shape type", "type expected")
 # xDSL stores a splat as all its elements.
 _MAX_DENSE_BYTES = 1 << 26
 
@@ -104,6 +107,7 @@ class LocatedParser(Parser):
         self._file = StringAttr(name)
         self._name_positions: list[int] = []
         self._first_uses: dict[str, Span[str]] = {}
+        self._regions: list[int] = []  # where the open ones begin
 
     def _fileloc(self, position: int) -> FileLineColLoc:
         line = bisect.bisect_right(self._starts, position)
@@ -126,15 +130,53 @@ class LocatedParser(Parser):
         for argument in arguments or ():
             if argument.location is None:
                 argument.location = self._fileloc(argument.name.start)
-        return super().parse_optional_region(arguments)
+        self._regions.append(self.pos)
+        region = super().parse_optional_region(arguments)
+        self._regions.pop()
+        return region
+
+    def _parse_block(self) -> Block:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.EOF and self._regions:
+            text = self.lexer.input.content
+            end, start = len(text.rstrip()), self._regions[-1]
+            begin = self._place(start)
+            raise CompileError(
+                "parse/syntax",
+                f"the file ends inside the block that begins at {begin.line}:{begin.column}: a '}}' is missing",
+                location=self._place(max(end - 1, start)),
+                help="close each block by '}'",
+                notes=[("the block begins here", begin)],
+            )
+        if token.kind is not MLIRTokenKind.CARET_IDENT:
+            raise self._no_op("an op, a block ^name: or '}'")
+        return super()._parse_block()
+
+    def _place(self, position: int) -> Location:
+        return _place(Span(position, position, self.lexer.input))
+
+    def _no_op(self, expected: str) -> CompileError:
+        """The error of a text that is no op, where one is expected."""
+        span = self._current_token.span
+        rest = span.input.content[span.start : span.start + 2]
+        help = "a comment begins with // and ends with its line" if rest == "/*" else None
+        found = "/*" if rest == "/*" else span.text
+        return CompileError(
+            "parse/syntax", f"{expected} is expected here, not '{found}'", location=_place(span), help=help
+        )
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         try:
             module = super().parse_module(allow_implicit_module)
         except ParseError as error:
             # A text without ops is an empty module, as in MLIR.
-            if error.msg != "Could not parse entire input!" or not self.at_end:
+            if error.msg != "Could not parse entire input!":
                 raise
+            if not self.at_end:
+                if self._current_token.kind is MLIRTokenKind.R_BRACE:
+                    place = self._place(self._current_token.span.start)
+                    raise CompileError("parse/syntax", "this '}' closes no block", location=place) from None
+                raise self._no_op("an op") from None
             module = ModuleOp([])
         if module.location is UNKNOWN_LOC:
             module.location = self._fileloc(0)
@@ -247,7 +289,14 @@ def parse_module(ctx: Context, text: str, name: str = "<string>") -> ModuleOp:
     except ParseError as error:
         if parser is not None and parser.at_end and (undefined := parser.undefined_value()) is not None:
             raise undefined from error
-        raise CompileError("parse/syntax", _tidy(error.msg), location=_place(error.span)) from error
+        message = _tidy(error.msg)
+        if message.lower().rstrip(".") in _NO_TYPE and error.span.text.isidentifier():
+            message = f"'{error.span.text}' is no type"
+        end = len(text.rstrip()) - 1
+        if error.span.start > end >= 0:  # where no line could be shown
+            message, at = f"the file ends too early: {message}", Span(end, end, error.span.input)
+            raise CompileError("parse/syntax", message, location=_place(at)) from error
+        raise CompileError("parse/syntax", message, location=_place(error.span)) from error
     except TileoptError:
         raise
     except Exception as error:
@@ -278,7 +327,7 @@ def as_error(code: str, error: Exception, place: Location | None) -> CompileErro
     """What a failure of xDSL on malformed input says to the user; a failure of our own code stays what it is."""
     match error:
         case RecursionError():
-            return CompileError("limits/depth", "nested too deeply", location=place)
+            return too_deep("the IR", place, "name inner types and attributes (!name, #name), take regions apart")
         case MemoryError():
             return CompileError("limits/memory", "needs more memory than there is", location=place)
         case DiagnosticException() | ValueError() | OverflowError() | NotImplementedError():

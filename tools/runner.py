@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
-from tileopt.dialects.diagnostics import CompileError, TileoptError
+from tileopt.dialects.diagnostics import CompileError, TileoptError, too_deep
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -115,6 +115,9 @@ class Runner:
         self.log.write(f"// -----// IR Dump {when} //----- //\n{self.print(module)}\n")
 
 
+_FLATTER = "put inner parts into functions of their own, or give them names"
+
+
 @contextmanager
 def guarded(what: str, code: str = "internal") -> Iterator[None]:
     """Turn any failure of `what` into errors for the user. `code` is that of a failure which the input explains."""
@@ -123,7 +126,7 @@ def guarded(what: str, code: str = "internal") -> Iterator[None]:
     except (Failed, TileoptError, BrokenPipeError):
         raise
     except RecursionError as error:
-        raise CompileError("limits/depth", f"nested too deeply for {what}") from error
+        raise too_deep(f"the IR, for {what},", None, _FLATTER) from error
     except MemoryError as error:
         raise CompileError("limits/memory", f"{what} needs more memory than there is") from error
     except Exception as error:

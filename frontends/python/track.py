@@ -9,7 +9,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from tileopt.dialects.diagnostics import CompileError, TileoptError
+from tileopt.dialects.diagnostics import CompileError, TileoptError, too_deep
 from tileopt.frontends.builder import Array, Value
 from tileopt.frontends.python import MARK
 from tileopt.frontends.python.calls import cells_of, liveness_of
@@ -104,7 +104,7 @@ class TrackInterpreter(Interpreter):
         except TileoptError:
             raise
         except RecursionError:
-            raise CompileError("limits/depth", "nested too deeply", location=self.builder.location) from None
+            raise too_deep("this", self.builder.location, "assign parts of it to variables") from None
         except Exception as error:
             # A fault of ours: still an error with a place in the kernel, and with the traceback as its cause.
             raise CompileError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from command import tileopt
 
@@ -105,3 +107,52 @@ def test_large_splats_within_the_limit_are_quick_to_read() -> None:
     assert done.code == 0
     assert "dense<0.000000e+00> : tensor<1024x1024xf32>" in done.out
     assert "dense<1> : tensor<512x512xi32>" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "others"),
+    [
+        (
+            "func.func @f() -> i32 {\n  %a = arith.constant 2 : i64\n\n",
+            "2:29: error[parse/syntax]: the file ends inside the block that begins at 1:23: a '}' is missing",
+            ("<stdin>:1:23: note: the block begins here", "                            ^"),
+        ),
+        (
+            "tile.kernel @f(%x: !tile.view<?xf32, shared>) {\n  tile.return",
+            "2:13: error[parse/syntax]: the file ends inside the block that begins at 1:47: a '}' is missing",
+            (),
+        ),
+        (
+            'func.func @f() {\n  "test.op"() ({\n    "test.op"() : () -> ()\n  func.return\n}\n',
+            "5:1: error[parse/syntax]: the file ends too early: ')' expected",
+            ("}", "^"),
+        ),
+        (
+            "func.func @f() {\n  func.return\n}\n}\n",
+            "4:1: error[parse/syntax]: this '}' closes no block",
+            (),
+        ),
+        (
+            "/* text */\nfunc.func @f() {\n  func.return\n}\n",
+            "1:1: error[parse/syntax]: an op is expected here, not '/*'",
+            ("help: a comment begins with // and ends with its line",),
+        ),
+        (
+            "func.func @f() {\n  /* text */\n  func.return\n}\n",
+            "2:3: error[parse/syntax]: an op, a block ^name: or '}' is expected here, not '/*'",
+            ("help: a comment begins with // and ends with its line",),
+        ),
+        ('"test.op"() : () -> !tile.view<?x?xf99, shared>', "1:36: error[parse/syntax]: 'f99' is no type", ()),
+        ("%a = arith.constant 2 : f99", "1:25: error[parse/syntax]: 'f99' is no type", ()),
+    ],
+)
+def test_syntax_errors_say_what_is_missing(text: str, first: str, others: tuple[str, ...]) -> None:
+    said = tileopt(stdin=text).err
+    assert said.lower().startswith(f"<stdin>:{first}".lower()), said
+    assert set(others) <= set(said.splitlines()), said
+
+
+def test_what_is_nested_too_deeply_says_the_limit() -> None:
+    said = tileopt(stdin='"test.op"() ({' * 3000).err
+    assert f"for more than the {sys.getrecursionlimit()} nested calls" in said
+    assert "help: name inner types" in said
