@@ -140,11 +140,11 @@ class LocatedParser(Parser):
         if token.kind is MLIRTokenKind.EOF and self._regions:
             text = self.lexer.input.content
             end, start = len(text.rstrip()), self._regions[-1]
-            begin = self._place(start)
+            begin = self.place(start)
             raise CompileError(
                 "parse/syntax",
                 f"the file ends inside the block that begins at {begin.line}:{begin.column}: a '}}' is missing",
-                location=self._place(max(end - 1, start)),
+                location=self.place(max(end - 1, start)),
                 help="close each block by '}'",
                 notes=[("the block begins here", begin)],
             )
@@ -152,7 +152,8 @@ class LocatedParser(Parser):
             raise self._no_op("an op, a block ^name: or '}'")
         return super()._parse_block()
 
-    def _place(self, position: int) -> Location:
+    def place(self, position: int) -> Location:
+        """The line and column of a position in the text."""
         return _place(Span(position, position, self.lexer.input))
 
     def _no_op(self, expected: str) -> CompileError:
@@ -174,7 +175,7 @@ class LocatedParser(Parser):
                 raise
             if not self.at_end:
                 if self._current_token.kind is MLIRTokenKind.R_BRACE:
-                    place = self._place(self._current_token.span.start)
+                    place = self.place(self._current_token.span.start)
                     raise CompileError("parse/syntax", "this '}' closes no block", location=place) from None
                 raise self._no_op("an op") from None
             module = ModuleOp([])
@@ -294,14 +295,15 @@ def parse_module(ctx: Context, text: str, name: str = "<string>") -> ModuleOp:
             message = f"'{error.span.text}' is no type"
         end = len(text.rstrip()) - 1
         if error.span.start > end >= 0:  # where no line could be shown
-            message, at = f"the file ends too early: {message}", Span(end, end, error.span.input)
-            raise CompileError("parse/syntax", message, location=_place(at)) from error
+            message = f"the file ends too early: {message}"
+            place = None if parser is None else parser.place(end)
+            raise CompileError("parse/syntax", message, location=place) from error
         raise CompileError("parse/syntax", message, location=_place(error.span)) from error
     except TileoptError:
         raise
     except Exception as error:
-        place = None if parser is None else _place(parser.failed_span(error))
-        raise as_error("parse/invalid", error, place) from error
+        failed = None if parser is None else _place(parser.failed_span(error))
+        raise as_error("parse/invalid", error, failed) from error
 
 
 def _place(span: Span[str] | Span[bytes]) -> Location:
