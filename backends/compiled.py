@@ -74,6 +74,7 @@ class CompiledModule:
     `cluster`: blocks of a persistent grid's clusters.
     `checks`: where indices are tested, in the order of their numbers. `block`: the block's extents, x first, where
     the kernel fixes them.
+    `occupancy`: the hint, blocks of a multiprocessor.
     `trace`: what the records of a target that checks mean (backends.cpu.check.sites.Trace).
     `report`: what the passes say about the kernel (bounds outcomes, ownership proofs, atoms and so on); what goes to
     disk is its JSON form.
@@ -96,6 +97,7 @@ class CompiledModule:
     block: tuple[int, ...] = ()
     persistent: int = 0
     cluster: int = 1
+    occupancy: int | None = None
     trace: Any = None
 
 

@@ -19,7 +19,7 @@ from tileopt.backends.launch_conditions import check_target, launch_conditions
 from tileopt.backends.llvm.faults import check_sites, has_record
 from tileopt.backends.report import describe
 from tileopt.dialects.diagnostics import CompileError, location_of
-from tileopt.dialects.kernel import GUARDS, PERSISTENT, REQUIRES, cluster_blocks
+from tileopt.dialects.kernel import GUARDS, OCCUPANCY, PERSISTENT, REQUIRES, cluster_blocks
 from tileopt.dialects.target import TARGET_ATTRIBUTE, Target, get_target
 from tileopt.passes.registry import pass_class
 from tileopt.passes.schedule.pipeline_loops import NUM_STAGES
@@ -202,6 +202,7 @@ def compile_module(
                 levels[kept[name]] = copy.__str__
 
         stages = _only_kernel(module).integer(NUM_STAGES)
+        asked = _only_kernel(module).integer(OCCUPANCY)
         run_passes(module, target, after=keep, timings=timings)
         start = time.perf_counter()
         llvm = emit_llvm(module, target)
@@ -230,6 +231,7 @@ def compile_module(
             block=kernel.block or (),
             persistent=kernel.integer(PERSISTENT) or 0,
             cluster=cluster_blocks(kernel),
+            occupancy=asked,
             trace=_trace(kernel) if target.checking else None,
         )
 

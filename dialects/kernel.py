@@ -49,6 +49,7 @@ MAX_CLUSTER = 16
 BLOCK = "simt.block"  # array<i64: x, y, z>: the block's extents
 MAX_BLOCK = "simt.max_threads"  # the most threads that a block may have
 PERSISTENT = "simt.persistent"  # blocks of a multiprocessor, which take the blocks of the launch in turn
+OCCUPANCY = "tile.occupancy"  # the hint: blocks of a multiprocessor
 MIN_BLOCKS = "simt.min_blocks"  # blocks that a multiprocessor shall hold at once
 DYNAMIC_SHARED = "simt.dynamic_shared"  # bytes of shared memory besides the static ones
 CLUSTER = "simt.cluster"  # array<i64: x, y, z>: blocks of a cluster
@@ -102,7 +103,7 @@ _ATTRIBUTES: dict[str, tuple[str, Callable[[Attribute], bool]]] = {
     ),
     "tile.fma": ("true or false", _is_flag),
     "tile.fast_math": ("true or false", _is_flag),
-    "tile.occupancy": ("1 to 32", _integer(lambda n: 1 <= n <= 32)),
+    OCCUPANCY: ("1 to 32", _integer(lambda n: 1 <= n <= 32)),
     "tile.exp2_eighths": ("0 to 8", _integer(lambda n: 0 <= n <= 8)),
     "tile.late_waits": ("true or false", _is_flag),
     "tile.take_turns": ("true or false", _is_flag),

@@ -133,7 +133,8 @@ class Target:
     `banked`: shared memory has banks, whose conflicts swizzles avoid.
     `checking`: every access is tested and recorded as it runs, to find faults of the program and of the proofs.
     `tile_registers`: where a tile takes more of each thread, a block gets more warps (None: never).
-    `register_file`: registers of a multiprocessor.
+    `register_file`: registers of a multiprocessor. `multiprocessor_threads`, `multiprocessor_blocks`: the most that one
+    holds at once.
     `product_block`: rows and columns of an accumulator that a thread of an FMA product holds side by side.
     `rates`: how fast its units are (None: not known, and nothing is balanced between them).
     """
@@ -148,6 +149,8 @@ class Target:
     shared_bytes: int = 48 * 1024
     registers: int = 255
     register_file: int = 65536
+    multiprocessor_threads: int = 2048
+    multiprocessor_blocks: int = 32
     vector_bytes: int = 16
     unaligned_vectors: bool = False
     banked: bool = True

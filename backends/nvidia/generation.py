@@ -16,14 +16,12 @@ TILE_REGISTERS = 32
 class NvidiaTarget(Target):
     """A GPU as LLVM and ptxas name it. `ptx`: version of the PTX ISA that code is written in, times ten.
 
-    `multiprocessor_threads`, `multiprocessor_blocks`: the most that one multiprocessor holds at once (CUDA's table of
-    technical specifications by compute capability; CCCL's `arch_traits` has the same figures).
+    `multiprocessor_threads`, `multiprocessor_blocks` are those of CUDA's table of technical specifications by compute
+    capability; CCCL's `arch_traits` has the same figures.
     `reserved_shared`: bytes of shared memory that the system takes for each block.
     """
 
     ptx: int = 0
-    multiprocessor_threads: int = 2048
-    multiprocessor_blocks: int = 32
     reserved_shared: int = 0
 
     @property

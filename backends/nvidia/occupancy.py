@@ -31,5 +31,17 @@ def occupancy(target: NvidiaTarget, threads: int, registers: int, shared_bytes: 
     return {"blocks": least, "warps": least * warps, "of_warps": most, "limited_by": limited}
 
 
+def occupancy_notes(asked: int | None, held: dict[str, object], persistent: int) -> list[str]:
+    """What keeps a kernel from the blocks that its hint asks for; `persistent`: those that are launched, 0: all."""
+    blocks, limited = held["blocks"], held["limited_by"]
+    assert isinstance(blocks, int) and isinstance(limited, list)
+    why = " and ".join(limited)
+    if persistent and persistent < blocks:
+        blocks, why = persistent, "what its roles need of registers, shared memory and slots"
+    if asked is None or blocks >= asked:
+        return []
+    return [f"occupancy={asked}: {blocks} {'block' if blocks == 1 else 'blocks'} at once, limited by {why}"]
+
+
 def _up(value: int, unit: int) -> int:
     return -(-value // unit) * unit

@@ -101,7 +101,7 @@ def finish(module: CompiledModule) -> Built:
     """Assembles or loads what was compiled."""
     if module.kind == "cuda":
         from tileopt.backends.nvidia import ptxas
-        from tileopt.backends.nvidia.occupancy import occupancy
+        from tileopt.backends.nvidia.occupancy import occupancy, occupancy_notes
         from tileopt.backends.nvidia.targets import nvidia_target
 
         assembled = ptxas.assemble(module.ptx or "", module.target)
@@ -112,6 +112,9 @@ def finish(module: CompiledModule) -> Built:
             module.shared_bytes + assembled.shared_bytes,
         )
         report = {**module.report, **assembled.report(), "occupancy": held}
+        notes = module.report["notes"]
+        assert isinstance(notes, list)
+        report["notes"] = [*notes, *occupancy_notes(module.occupancy, held, module.persistent)]
         return Built(Artifact.of(module, assembled.cubin, report))
     from tileopt.backends.cpu import jit
 

@@ -3,7 +3,10 @@
 From: tile with layouts. To: the same; the kernel may say how many blocks a multiprocessor holds (`simt.min_blocks`).
 Invariant: what the kernel computes.
 
-The hint `occupancy` says how many, as far as there are threads for them. Without it, a kernel of 512 threads whose
+The hint `occupancy` says how many, as far as there are threads for them and the registers hold what loops carry and
+products add to; `allocate-onchip` lowers the number to what shared memory leaves room for.
+
+Without the hint, a kernel of 512 threads whose
 tiles take most of a thread's registers, and leave a few of 64, is held to 64: with one more it would have a
 multiprocessor for itself, where nobody reads while it computes. ptxas by itself loads all tiles as early as it can,
 into as many registers as there are. Smaller blocks share a multiprocessor anyhow, and a spill costs more than they
@@ -24,12 +27,13 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import tile
 from tileopt.dialects.dtypes import bit_width
 from tileopt.dialects.encodings import layout_of
-from tileopt.dialects.kernel import MIN_BLOCKS
+from tileopt.dialects.kernel import MIN_BLOCKS, OCCUPANCY
 from tileopt.dialects.target import Target, target_of
 from tileopt.passes.invariants import demand
-from tileopt.passes.schedule.map_tensor_cores import NUM_WARPS
+from tileopt.passes.layout.register_limits import carried_registers
+from tileopt.passes.schedule.map_tensor_cores import BESIDE_ACCUMULATORS, NUM_WARPS
+from tileopt.passes.schedule.role_budget import in_a_loop, in_tensor_memory
 
-OCCUPANCY = "tile.occupancy"
 RESIDENT_THREADS = 1024  # of a multiprocessor: enough to have memory busy
 OTHER_REGISTERS = 6  # of a thread, for what cannot be made again: addresses, conditions
 LEAST = 32  # registers of tiles from which on they are most of what a thread takes
@@ -53,16 +57,33 @@ class BoundRegisters(ModulePass):
 
 def _blocks(kernel: tile.Kernel, target: Target) -> int:
     """Blocks that a multiprocessor shall hold; 0 or 1: as many as it can."""
-    warps = kernel.attributes.get(NUM_WARPS)
-    threads = 32 * (warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps)
-    asked = kernel.integer(OCCUPANCY)
-    if asked is not None:
-        return min(asked, 2 * target.max_threads // threads)
+    threads = 32 * _warps(kernel, target)
+    if kernel.integer(OCCUPANCY) is not None:
+        return asked_blocks(kernel, target)
     if any(isinstance(op, tile.Mma | tile.MapSimt) for op in kernel.walk()):
         return 0
     taken = live_registers(kernel)
     fits = taken + OTHER_REGISTERS <= target.register_file // RESIDENT_THREADS
     return 2 if fits and taken >= LEAST and 2 * threads == RESIDENT_THREADS else 0
+
+
+def asked_blocks(kernel: tile.Kernel, target: Target) -> int:
+    """Blocks that the hint asks for, no more than a multiprocessor has threads and registers for, whatever their
+    shared memory; 1 without the hint. A thread keeps the tiles that loops carry or add products to, and as much beside
+    as ptxas keeps beside accumulators. Layouts may still be unknown."""
+    asked, warps = kernel.integer(OCCUPANCY), _warps(kernel, target)
+    if asked is None:
+        return 1
+    held = carried_registers(kernel, 32 * warps)
+    if not in_tensor_memory(kernel, target):
+        held = max(held, in_a_loop(kernel, warps))
+    fitting = target.register_file // (32 * warps * (held + BESIDE_ACCUMULATORS)) if held else asked
+    return max(1, min(asked, target.multiprocessor_blocks, target.multiprocessor_threads // (32 * warps), fitting))
+
+
+def _warps(kernel: tile.Kernel, target: Target) -> int:
+    warps = kernel.attributes.get(NUM_WARPS)
+    return warps.value.data if isinstance(warps, IntegerAttr) else target.default_warps
 
 
 def live_registers(kernel: tile.Kernel) -> int:

@@ -71,10 +71,14 @@ def registers_had(target: Target, threads: int) -> int:
 
 def crowds(kernel: KernelOp, target: Target, threads: int, beside: int) -> bool:
     """Whether what some loop carries leaves less than `beside` registers of each of so many threads."""
-    room = registers_had(target, threads) - beside
+    return carried_registers(kernel, threads) > registers_had(target, threads) - beside
+
+
+def carried_registers(kernel: KernelOp, threads: int) -> int:
+    """The most registers of each of so many threads that the tiles take which one loop carries."""
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp | scf.WhileOp)]
     tiles = [[v.type for v in carried_by(loop) if isinstance(v.type, TensorType)] for loop in loops]
-    return any(sum(registers_of(type_, threads) for type_ in types) > room for types in tiles)
+    return max((sum(registers_of(type_, threads) for type_ in types) for types in tiles), default=0)
 
 
 def _check_loop(loop: Loop, target: Target) -> None:

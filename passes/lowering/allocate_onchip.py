@@ -1,7 +1,8 @@
 """allocate-onchip: each tile in shared memory gets its place there.
 
 From: simt+gpu. To: the same; each `simt.alloc_shared` has its `offset`, the kernel its `simt.shared_bytes`.
-Invariant: offsets are aligned, tiles whose lifetimes meet share no byte, the end is within the target's limit.
+Invariant: offsets are aligned, tiles whose lifetimes meet share no byte, the end is within the target's limit;
+the blocks that the hint `occupancy` asks for (`simt.min_blocks`) find room together.
 
 It runs before `insert-fences`, which then sees which tiles share bytes: what is reused is fenced as any memory is. A
 reuse may so cost a barrier; where all tiles side by side take no more than a block may have without keeping others
@@ -22,13 +23,14 @@ from xdsl.passes import ModulePass
 from tileopt.dialects import gpu_tma, simt
 from tileopt.dialects.diagnostics import Location, TargetError, location_of
 from tileopt.dialects.dtypes import bit_width
-from tileopt.dialects.kernel import DYNAMIC_SHARED, MANUAL_BARRIERS
+from tileopt.dialects.kernel import DYNAMIC_SHARED, MANUAL_BARRIERS, MIN_BLOCKS, OCCUPANCY
 from tileopt.dialects.target import Target, target_of
 from tileopt.dialects.tile_types import BufferType
 from tileopt.dialects.verifier import walk
 from tileopt.passes.intervals import Interval
 from tileopt.passes.lowering.accesses import bytes_of, slots_of
 from tileopt.passes.lowering.lifetimes import lifetimes, uses_of
+from tileopt.passes.schedule.role_budget import BLOCK_OVERHEAD
 
 ALIGNMENT = 16  # of the widest access of one thread
 _BULK = (gpu_tma.TmaLoad, gpu_tma.TmaStore)
@@ -78,6 +80,20 @@ def allocate(kernel: simt.Kernel) -> None:
     if total and total > target_of(kernel).shared_bytes:
         raise _too_large(kernel, tiles, total, dynamic, target_of(kernel))
     kernel.attributes[simt.SHARED_BYTES] = IntegerAttr(total, i64)
+    _bound_blocks(kernel, total)
+
+
+def _bound_blocks(kernel: simt.Kernel, total: int) -> None:
+    """Of the blocks that a hint asks for, no more than have shared memory: for others, registers would go in vain."""
+    asked = kernel.integer(MIN_BLOCKS)
+    if asked is None or OCCUPANCY not in kernel.attributes or not total:
+        return
+    fitting = (target_of(kernel).shared_bytes + BLOCK_OVERHEAD) // (total + BLOCK_OVERHEAD)
+    if fitting >= asked:
+        return
+    del kernel.attributes[MIN_BLOCKS]
+    if fitting > 1:
+        kernel.attributes[MIN_BLOCKS] = IntegerAttr(fitting, i64)
 
 
 def alignment_of(op: simt.AllocShared) -> int:

@@ -124,6 +124,6 @@ def _launched(target: Target, warps: int, blocks: int) -> int:
     return target.register_file // (32 * (warps + WARPGROUP) * blocks) // 8 * 8
 
 
-def shared_room(target: Target, budget: RoleBudget) -> int:
-    """Bytes of shared memory of one block."""
-    return target.shared_bytes if budget.blocks == 1 else target.shared_bytes // budget.blocks - BLOCK_OVERHEAD
+def shared_room(target: Target, blocks: int) -> int:
+    """Bytes of shared memory of one of so many blocks of a multiprocessor."""
+    return target.shared_bytes if blocks == 1 else target.shared_bytes // blocks - BLOCK_OVERHEAD

@@ -12,12 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tileopt.dialects import pipe, tile
 from tileopt.dialects.dtypes import bit_width, element_type
+from tileopt.dialects.kernel import OCCUPANCY
 from tileopt.dialects.layout import Coord, Layout
 from tileopt.dialects.target import Target
 from tileopt.dialects.tile_types import BufferType, tile_shape
 from tileopt.passes.intervals import Order as TextOrder
 from tileopt.passes.layout.access import memory_order
-from tileopt.passes.layout.bound_registers import OCCUPANCY
+from tileopt.passes.layout.bound_registers import asked_blocks
 from tileopt.passes.layout.buffers import staged_layout
 from tileopt.passes.layout.bulk_stores import may_store, panels_of, store_bytes
 from tileopt.passes.layout.classes import collect
@@ -51,11 +52,11 @@ def ring_room(kernel: tile.Kernel, found: list[BulkLoop], warps: int, target: Ta
     each = ring_bytes(found)
     others = RESERVED_BYTES + _outside(kernel, found, target) + store_bytes(kernel, target)
     budget = role_budget(target, warps, kernel, kernel.integer(OCCUPANCY) or MOST_BLOCKS)
-    if budget.blocks > 2 and shared_room(target, budget) - others < SLOTS_OF_MANY * each:
+    if budget.blocks > 2 and shared_room(target, budget.blocks) - others < SLOTS_OF_MANY * each:
         budget = role_budget(target, warps, kernel, 2)
-    if budget.blocks > 1 and shared_room(target, budget) - others < 2 * each:
+    if budget.blocks > 1 and shared_room(target, budget.blocks) - others < 2 * each:
         budget = role_budget(target, warps, kernel, 1)  # alone, a block has all of the memory
-    return budget, shared_room(target, budget) - others
+    return budget, shared_room(target, budget.blocks) - others
 
 
 def ring_slots(kernel: tile.Kernel, found: list[BulkLoop], room: int, stages: int | None) -> int:
@@ -125,12 +126,17 @@ def _crossing(op: tile.Mma) -> int:
 
 
 def loop_slots(kernel: tile.Kernel, loop: scf.ForOp, streams: list[Stream], wanted: int, target: Target) -> int:
-    """Slots of the ring of one loop whose copies are made some iterations early."""
+    """Slots of the ring of one loop whose copies are made some iterations early: as many as leave room for the blocks
+    that the hint `occupancy` asks for, or for the most of them that may have two slots each."""
     trips = constant_trips(loop)
     slots = wanted if trips is None else min(wanted, trips)
     each = sum(_staged(s.stage) for s in streams)
-    room = target.shared_bytes - RESERVED_BYTES - _elsewhere(kernel, loop, streams) - store_bytes(kernel, target)
-    return min(slots, max(0, room) // each)
+    others = RESERVED_BYTES + _elsewhere(kernel, loop, streams) + store_bytes(kernel, target)
+    for blocks in range(asked_blocks(kernel, target), 1, -1):
+        fitting = (shared_room(target, blocks) - others) // each
+        if fitting >= 2:
+            return min(slots, fitting)
+    return min(slots, max(0, target.shared_bytes - others) // each)
 
 
 def staged_bytes(type_: Attribute, order: Coord | None = None) -> int:

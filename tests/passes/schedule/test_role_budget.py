@@ -67,8 +67,8 @@ def test_one_warpgroup_shares_the_multiprocessor() -> None:
     narrow, wide = role_budget(HOPPER, 4, kernel(64, 128)), role_budget(HOPPER, 4, kernel(64, 256))
     assert (narrow.blocks, wide.blocks) == (2, 1)
     assert [role_budget(HOPPER, 4, kernel(64, 128), most).blocks for most in (1, 2)] == [1, 2]
-    assert 2 * (shared_room(HOPPER, narrow) + 1024) <= HOPPER.shared_bytes
-    assert shared_room(HOPPER, wide) == HOPPER.shared_bytes
+    assert 2 * (shared_room(HOPPER, narrow.blocks) + 1024) <= HOPPER.shared_bytes
+    assert shared_room(HOPPER, wide.blocks) == HOPPER.shared_bytes
     assert role_budget(HOPPER, 8, kernel(128, 64)).blocks == 1
 
 
