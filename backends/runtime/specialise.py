@@ -112,7 +112,7 @@ def finish(module: CompiledModule) -> Built:
             module.shared_bytes + assembled.shared_bytes,
         )
         report = {**module.report, **assembled.report(), "occupancy": held}
-        notes = module.report["notes"]
+        notes = module.report.get("notes", [])
         assert isinstance(notes, list)
         report["notes"] = [*notes, *occupancy_notes(module.occupancy, held, module.persistent)]
         return Built(Artifact.of(module, assembled.cubin, report))
